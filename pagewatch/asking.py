@@ -1,0 +1,112 @@
+"""Asks the web for the watches of a run: one request for all that share it, hosts side by side.
+
+It brings the edges `fetch` and `politeness` together: before each hop stands robots.txt of its origin, which is
+fetched as the page is, and the host's turn. One task a host, with one session for it: polite by construction, and
+connections are kept.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from pagewatch import fetch
+from pagewatch.connections import Client, Session
+from pagewatch.hops import Request
+from pagewatch.model import Answer, Plan, RobotsRecord, Settings, Validators
+from pagewatch.politeness import GetRobots, Politeness, host_of
+from pagewatch.robots import origin
+
+MOST_THREADS = 32
+ROBOTS_LIMIT = 512 * 1024  # octets; RFC 9309 §2.5 wants 500 KiB at least
+ROBOTS_ACCEPT = "text/plain,*/*;q=0.8"
+
+Fetch = tuple[Plan, ...]  # the watches that share a request
+
+
+@dataclass(frozen=True)
+class Web:
+    """What all requests of a run share."""
+
+    settings: Settings
+    client: Client
+    hosts: Politeness
+
+
+def share(settings: Settings, plans: Iterable[Plan]) -> list[Fetch]:
+    """The plans by fetch: watches that ask the same of the same URL share one, without validators where theirs
+    differ."""
+    fetches: dict[object, list[Plan]] = {}
+    for plan in plans:
+        alike = request_of(settings, (replace(plan, validators=Validators(), accept_encoding=""),))
+        fetches.setdefault((alike, plan.watch.robots_reason), []).append(plan)
+    return [tuple(shared) for shared in fetches.values()]
+
+
+def request_of(settings: Settings, plans: Fetch) -> Request:
+    """What is sent for watches that ask the same but for the condition."""
+    watch, first = plans[0].watch, plans[0]
+    same = all((plan.validators, plan.accept_encoding) == (first.validators, first.accept_encoding) for plan in plans)
+    return Request(
+        url=watch.url,
+        user_agent=settings.user_agent,
+        validators=first.validators if same else Validators(),
+        headers=watch.headers,
+        body=watch.body,
+        body_type=watch.body_type,
+        timeout=watch.timeout,
+        verify_tls=watch.verify_tls,
+        accept_encoding=first.accept_encoding if same else "gzip, deflate",
+        accept_status=watch.accept_status,
+    )
+
+
+def ask(web: Web, plans: Fetch, session: Session) -> Answer:
+    """One look's answer, over all its redirects."""
+    request = request_of(web.settings, plans)
+    obey = not plans[0].watch.robots_reason
+    gate = partial(web.hosts.gate, get_robots=_robots_getter(request, session, web.hosts), obey=obey)
+    return fetch.ask(request, session, gate)
+
+
+def _robots_getter(request: Request, session: Session, hosts: Politeness) -> GetRobots:
+    """Fetches a robots.txt as the page is fetched, but for what is the page's own."""
+    asked = replace(request, headers=(), body=None, body_type="", accept=ROBOTS_ACCEPT, accept_encoding="gzip, deflate")
+    asked = replace(asked, accept_status=(200,), limit=ROBOTS_LIMIT, truncate=True)
+    return lambda url, validators: fetch.ask(replace(asked, url=url, validators=validators), session, hosts.turn)
+
+
+def side_by_side(web: Web, fetches: Iterable[Fetch], look: Callable[[Fetch, Session], None]) -> None:
+    """Calls `look` for each fetch in threads that nobody needs to wait for: one host after another in each, one fetch
+    after another."""
+    tasks: dict[str, list[Fetch]] = {}
+    for plans in fetches:
+        tasks.setdefault(host_of(plans[0].watch.url), []).append(plans)
+    waiting: queue.SimpleQueue[list[Fetch]] = queue.SimpleQueue()
+    for task in tasks.values():
+        waiting.put(task)
+
+    def work() -> None:
+        with suppress(queue.Empty):
+            while True:
+                task = waiting.get_nowait()
+                with web.client.session() as session:
+                    for plans in task:
+                        look(plans, session)
+
+    for _ in range(min(MOST_THREADS, len(tasks))):
+        threading.Thread(target=work, daemon=True).start()
+
+
+def known_robots(fetches: Iterable[Fetch], get: Callable[[str], RobotsRecord | None]) -> Mapping[str, RobotsRecord]:
+    """What earlier runs know of the origins that will be asked: the watches' own, and those where they were led."""
+    plans = [plan for shared in fetches for plan in shared]
+    urls = {plan.watch.url for plan in plans} | {
+        plan.past.baseline.url for plan in plans if plan.past.baseline is not None
+    }
+    known = {place: get(place) for place in {origin(url) for url in urls if url}}
+    return {place: record for place, record in known.items() if record is not None}

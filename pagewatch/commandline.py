@@ -1,0 +1,100 @@
+"""The words of the command line: commands, options and their help."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pagewatch.model import VERSION
+
+ABOUT = "Watch pages for changes, and be told of every real one. Without a command it checks: run that by a scheduler."
+WATCH = "name of a watch"
+
+Argument = tuple[tuple[str, ...], dict[str, Any]]  # the flags, and what argparse is told of them
+
+
+def parse(arguments: Sequence[str], folder_of_script: Path) -> argparse.Namespace:
+    """The options of a call, complete with defaults. Exits with status 2 and a usage line where it makes no sense."""
+    words = list(arguments)
+    if not words or (words[0] not in COMMANDS and not {"-h", "--help", "--version"} & set(words[:1])):
+        words = _with_check(words)
+    options = _parser().parse_args(words)
+    options.config = Path(getattr(options, "config", None) or folder_of_script / "watches.yaml").absolute()
+    options.state = Path(getattr(options, "state", None) or options.config.parent / "state").absolute()
+    options.verbosity = -1 if getattr(options, "quiet", False) else int(getattr(options, "verbose", False))
+    return options
+
+
+def _with_check(words: list[str]) -> list[str]:
+    """Options may stand before the command; without one it is `check`."""
+    rest = list(words)
+    skipped = 0
+    while skipped < len(rest) and rest[skipped].startswith("-"):
+        skipped += 2 if rest[skipped] in ("--config", "--state") else 1
+    if skipped < len(rest) and rest[skipped] in COMMANDS:
+        return [rest[skipped], *rest[:skipped], *rest[skipped + 1 :]]
+    return ["check", *rest]
+
+
+def _parser() -> argparse.ArgumentParser:
+    everywhere = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    everywhere.add_argument("--config", metavar="FILE", help="the watches (default: watches.yaml beside monitor.py)")
+    everywhere.add_argument(
+        "--state", metavar="DIR", help="what is remembered (default: state/ beside the configuration)"
+    )
+    everywhere.add_argument("-v", dest="verbose", action="store_true", help="print a line for every watch")
+    everywhere.add_argument("-q", dest="quiet", action="store_true", help="print nothing but errors")
+    everywhere.add_argument("--version", action="version", version=f"pagewatch {VERSION}")
+    parser = argparse.ArgumentParser(prog="monitor.py", description=ABOUT, parents=[everywhere])
+    commands = parser.add_subparsers(dest="command", metavar="command")
+    for name, (text, arguments) in COMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text, parents=[everywhere])
+        for flags, keywords in arguments:
+            command.add_argument(*flags, **keywords)
+    return parser
+
+
+_JSON: Argument = (("--json",), {"action": "store_true", "help": "one JSON object a line"})
+
+COMMANDS: dict[str, tuple[str, list[Argument]]] = {
+    "check": (
+        "look at every watch that is due, and tell what changed",
+        [
+            (("names",), {"metavar": "NAME", "nargs": "*", "help": "only these watches"}),
+            (("--now",), {"action": "store_true", "help": "due or not, fresh or not"}),
+            (("--dry-run",), {"action": "store_true", "help": "look and print; save and send nothing"}),
+            (
+                ("--wait",),
+                {
+                    "metavar": "SECONDS",
+                    "type": float,
+                    "default": 0.0,
+                    "help": "wait for another run to end instead of leaving",
+                },
+            ),
+            _JSON,
+        ],
+    ),
+    "test": (
+        "one look at a watch or a URL, explained; saves nothing",
+        [
+            (("name",), {"metavar": "NAME|URL", "help": "name of a watch, or any URL"}),
+            (("--select",), {"metavar": "CSS", "default": "", "help": "the selector to try, with a URL"}),
+        ],
+    ),
+    "list": ("every watch: how it is, when it was verified, when it is looked at next", [_JSON]),
+    "forget": (
+        "drop what is remembered of a watch: the next look is a first visit",
+        [
+            (("name",), {"metavar": "NAME", "nargs": "?", "help": WATCH}),
+            (("--target",), {"metavar": "NAME", "help": "drop the unsent notices of this target instead"}),
+        ],
+    ),
+    "doctor": (
+        "examine configuration, targets, state folder, clock and versions",
+        [(("--send",), {"action": "store_true", "help": "send a test notice to each target"})],
+    ),
+    "demo": ("five runs against a site on this machine, with a real notification; needs no network", []),
+}

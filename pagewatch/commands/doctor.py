@@ -1,0 +1,123 @@
+"""`monitor.py doctor`: examines what the program depends on, and says what to do where something is wrong."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from importlib import metadata
+from pathlib import Path
+
+from pagewatch import notify
+from pagewatch.config import Configuration
+from pagewatch.errors import StateError
+from pagewatch.memory import Memory
+from pagewatch.model import VERSION, Target
+from pagewatch.output import Style
+from pagewatch.state import damaged_files, read_memory
+
+PACKAGES = ("requests", "beautifulsoup4", "lxml", "PyYAML", "apprise")
+EARLIEST = 2026  # no clock that is right is before this program
+
+Finding = tuple[bool, str]  # whether it is in order, and what there is to say
+
+
+def examine(
+    configuration: Configuration, problems: Sequence[str], places: tuple[Path, Path], style: Style, now: datetime
+) -> int:
+    """`places` are the configuration file and the state folder. Returns 0, or 2 where the user must mend something."""
+    config, folder = places
+    findings: list[tuple[str, Finding]] = [("version", _versions())]
+    findings += [("configuration", finding) for finding in _configuration(configuration, problems, config)]
+    findings += [("target", finding) for finding in _targets(configuration)]
+    findings += [("state", finding) for finding in _state(configuration, folder, now)]
+    findings += [("clock", _clock(now))]
+    for subject, (good, text) in findings:
+        print(style.clean(f"{'ok ' if good else 'BAD'}  {subject:<14} {text}"))
+    return 0 if all(good for _, (good, _) in findings) else 2
+
+
+def send_to_all(targets: Sequence[Target], now: datetime, style: Style) -> int:
+    """A test notice to each target, one after the other. Returns 1 where one was not taken."""
+    reasons = []
+    for target in targets:
+        text = f"A test notice from monitor.py doctor, {now:%Y-%m-%d %H:%M} UTC: this is how you will be told."
+        reasons.append(notify.send(target, "A test notice", text))
+        print(style.clean(f"{target.name}: {'delivered' if not reasons[-1] else f'NOT delivered: {reasons[-1]}'}"))
+    if not targets:
+        print("there is no target to send to: changes are printed")
+    return int(any(reasons))
+
+
+def _versions() -> Finding:
+    packages = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
+    return True, f"pagewatch {VERSION}, Python {platform.python_version()} on {platform.system()}, {packages}"
+
+
+def _configuration(configuration: Configuration, problems: Sequence[str], path: Path) -> Iterator[Finding]:
+    on = sum(watch.enabled for watch in configuration.watches)
+    yield True, f"{path}: {on} watches are on, {len(configuration.names) - on} are not"
+    yield from ((False, problem) for problem in problems)
+    if "contact" not in configuration.settings.user_agent and "+" not in configuration.settings.user_agent:
+        yield True, "no contact: set it so that site operators can reach you"
+    env = path.parent / ".env"
+    if os.name == "posix" and env.exists() and env.stat().st_mode & 0o077:
+        yield False, f"{env} can be read by others: chmod 600 {env}"
+
+
+def _targets(configuration: Configuration) -> Iterator[Finding]:
+    for target in configuration.settings.targets:
+        advice = notify.advice(target.url)
+        yield True, f"{target.name}: {notify.host_shown(target.url)}" + (f"; {advice}" if advice else "")
+    if not configuration.settings.targets:
+        yield True, "none: changes are printed, and cron mails what is printed"
+
+
+def _state(configuration: Configuration, folder: Path, now: datetime) -> Iterator[Finding]:
+    if not folder.is_dir():
+        yield True, f"{folder} does not exist yet: the first run makes it"
+        return
+    if not os.access(folder, os.W_OK | os.X_OK):
+        yield False, f"{folder} cannot be written by this user"
+    if os.name == "posix" and folder.stat().st_mode & 0o077:
+        yield False, f"{folder} can be read by others: chmod 700 {folder}"
+    for name in damaged_files(folder):
+        yield True, f"{folder / name} was put aside as damaged: delete it when you need it no more"
+    try:
+        memory = read_memory(folder, now)
+    except StateError as error:
+        yield False, str(error)
+        return
+    yield True, f"{folder}: {len(memory.names())} watches are remembered, {len(memory.outbox)} notices are unsent"
+    yield from _unsent(configuration, memory)
+    ahead = [
+        state
+        for state in memory.watches.values()
+        if state.last_checked and state.last_checked > now + timedelta(minutes=5)
+    ]
+    if ahead:
+        yield False, f"{len(ahead)} watches were last looked at in the future: was the clock wrong, or is it now?"
+
+
+def _unsent(configuration: Configuration, memory: Memory) -> Iterator[Finding]:
+    for target, count in Counter(notice.target for notice in memory.outbox).items():
+        if target and target not in configuration.declared:
+            drop = f"monitor.py forget --target {target}"
+            yield (
+                False,
+                f"{count} notices wait for {target}, which is no longer in the file: put it back, or {drop}",
+            )
+
+
+def _clock(now: datetime) -> Finding:
+    return now.year >= EARLIEST, f"{now:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def report_broken(error_lines: Sequence[str]) -> int:
+    """The file as a whole cannot be used."""
+    for line in error_lines:
+        print(f"BAD  configuration  {line}", file=sys.stdout)
+    return 2

@@ -1,0 +1,118 @@
+"""`monitor.py test`: one look at a page, explained; it saves nothing.
+
+It asks as a run would, first without validators and then with those that came, so that the user sees whether they work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from pagewatch import charset, sources
+from pagewatch.model import (
+    Answer,
+    Deferred,
+    Disallowed,
+    FetchFailed,
+    Missing,
+    NoMatch,
+    NotModified,
+    Observation,
+    Plan,
+    Representation,
+    Validators,
+    Verdict,
+)
+from pagewatch.output import Style
+
+LONGEST = 4_000  # characters of the watched text that are shown
+
+Ask = Callable[[Plan], Answer]
+
+
+def explain(plan: Plan, ask: Ask, style: Style) -> int:
+    """Prints what the look shows. Returns 0 where the watched part was found, else 1."""
+
+    def say(subject: str, text: str) -> None:
+        print(style.clean(f"{subject:<12} {text}"))
+
+    say("url", plan.watch.url)
+    answer = ask(replace(plan, validators=Validators()))
+    if not isinstance(answer, Representation):
+        say(*_no_page(answer))
+        return 1
+    say("robots.txt", _robots(answer.verdict, plan.watch.robots_reason))
+    say(
+        "status",
+        f"{answer.status}, {len(answer.body):,} bytes"
+        + (f" ({answer.content_encoding})" if answer.content_encoding else ""),
+    )
+    say("final url", answer.url + (" (moved permanently: change it in watches.yaml)" if answer.moved_to else ""))
+    media_type = answer.media_type or "no media type"
+    name = charset.decode(answer.body, answer.charset, plan.watch.encoding, answer.media_type)[1]
+    say("content", f"{media_type}, read as {name}" + (f" (the server says {answer.charset})" if answer.charset else ""))
+    say("validators", _validators(answer.validators))
+    say("conditional", _conditional(ask(replace(plan, validators=answer.validators)), answer.validators))
+    return _explain_content(plan, answer, say)
+
+
+def _no_page(answer: Answer) -> tuple[str, str]:
+    match answer:
+        case Disallowed():
+            return "robots.txt", f"forbids {answer.url}: {answer.robots_url} line {answer.line}: {answer.rule}"
+        case Missing():
+            return "status", f"{answer.status}: there is no such page"
+        case FetchFailed():
+            return "failed", f"{answer.kind}: {answer.reason}"
+        case Deferred():
+            return "deferred", answer.reason
+        case _:
+            return "failed", "no page came"
+
+
+def _robots(verdict: Verdict | None, ignored: str) -> str:
+    if ignored:
+        return f"ignored: {ignored}"
+    if verdict is None or not verdict.line:
+        return "allows this page: no rule is about it"
+    return f"allows this page: line {verdict.line}: {verdict.rule} (group {verdict.group})"
+
+
+def _validators(validators: Validators) -> str:
+    named = (("ETag", validators.etag), ("Last-Modified", validators.last_modified))
+    return (
+        ", ".join(f"{name}: {value}" for name, value in named if value) or "none: the page is read in full at each look"
+    )
+
+
+def _conditional(answer: Answer, sent: Validators) -> str:
+    if not sent:
+        return "not possible without validators"
+    if isinstance(answer, NotModified):
+        return "works: the second request was answered 304, without a body"
+    if isinstance(answer, Representation):
+        return "does not work: the second request was answered in full"
+    return f"unclear: {': '.join(_no_page(answer))}"
+
+
+def _explain_content(plan: Plan, answer: Representation, say: Callable[[str, str], None]) -> int:
+    seen = sources.read(plan.watch, answer, None)
+    if isinstance(seen, NoMatch):
+        say("no match", f"{seen.kind}: {seen.what}" + (f"; {seen.hint}" if seen.hint else ""))
+        return 1
+    if not isinstance(seen, Observation):
+        say("failed", f"{seen.kind}: {seen.reason}")
+        return 1
+    extract = seen.extract
+    if plan.watch.select:
+        more = ", the first is watched" if extract.matched > 1 and plan.watch.match == "first" else ""
+        say("matches", f"{extract.matched} for {plan.watch.select}{more}")
+    for name, value in extract.fields:
+        say("field", f"{name}: {'(none)' if value is None else value}")
+    text = (
+        extract.text
+        if len(extract.text) <= LONGEST
+        else f"{extract.text[:LONGEST]}\n… {len(extract.text):,} characters in all"
+    )
+    say("text", "(empty)" if not text else text.replace("\n", f"\n{'':<13}"))
+    return 0

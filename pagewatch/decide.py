@@ -1,0 +1,336 @@
+"""What the outcome of a look means for its watch: the new state, the line to print, and whom to tell.
+
+A pure table from (plan, outcome, now) to a Decision. It promises that only an Observation moves the baseline or its
+validators (a 304 may renew validators, RFC 9111 §4.3.4), that each kind of trouble is told once in an episode, and
+that every change of watched content is told relative to the last good baseline, however many failed looks lie
+between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from pagewatch import conditional, diff, fingerprint, notices, schedule
+from pagewatch.model import (
+    Baseline,
+    Candidate,
+    Change,
+    Decision,
+    Deferred,
+    Disallowed,
+    Episode,
+    FetchFailed,
+    Missing,
+    NoMatch,
+    Notice,
+    NotModified,
+    Observation,
+    Outcome,
+    Pause,
+    Plan,
+    Result,
+    WatchState,
+)
+
+TOMBSTONE = 3  # 404s in a row that make a page `gone`
+
+
+def decide(plan: Plan, outcome: Outcome, now: datetime, recovered: bool = False) -> Decision:
+    """The decision for one outcome. `recovered`: the state was damaged and its copy is in use, so a new baseline is
+    told."""
+    match outcome:
+        case Observation():
+            return _observed(plan, outcome, now, recovered)
+        case NotModified():
+            return _not_modified(plan, outcome, now)
+        case NoMatch():
+            return _no_match(plan, outcome, now)
+        case Missing():
+            return _missing(plan, outcome, now)
+        case FetchFailed(kind="offline"):
+            return Decision(plan.past, _result(plan, "failed", plan.past, "offline", outcome.reason))
+        case FetchFailed():
+            return _failed(plan, outcome, now)
+        case Disallowed():
+            return _disallowed(plan, outcome, now)
+        case Deferred():
+            later = replace(_result(plan, "deferred", plan.past, "", outcome.reason), next_check=outcome.until)
+            return Decision(plan.past, later)
+
+
+# ------------------------------------------------------------------------------------------------- content was seen
+
+
+def _observed(plan: Plan, seen: Observation, now: datetime, recovered: bool) -> Decision:
+    kept = plan.past.baseline
+    if kept is None or kept.recipe != plan.recipe:
+        return _baseline(plan, seen, now, recovered)
+    if kept.fingerprint == seen.fingerprint:
+        return _unchanged(plan, seen, kept, now)
+    candidate = _candidate(plan.past.candidate, seen)
+    enough = plan.watch.confirm
+    if candidate.agree < enough and candidate.differing < 2 * enough:
+        return _unconfirmed(plan, candidate, now)
+    return _changed(plan, seen, kept, now)
+
+
+def _baseline(plan: Plan, seen: Observation, now: datetime, recovered: bool) -> Decision:
+    past, first = plan.past, plan.past.baseline is None
+    state = replace(_verified(plan, seen, now, differs=False), trusted=True, strikes=0, identity="")
+    state = _scheduled(plan, state, schedule.interval_of(plan.watch, past), now)
+    before = past.baseline.extract if past.baseline else None
+    change = diff.change(before, seen.extract)
+    detail = _baseline_detail(plan, seen, change, first)
+    result = replace(_result(plan, "baseline", state, "", detail), change=change)
+    if recovered and first:
+        gist = diff.gist(diff.change(None, seen.extract))
+        return _telling(plan, Decision(state, result), "damaged", gist, detail, now)
+    return _recovery(plan, Decision(state, result), diff.gist(diff.change(None, seen.extract)), now)
+
+
+def _baseline_detail(plan: Plan, seen: Observation, change: Change, first: bool) -> str:
+    parts = ["first look" if first else "the watch's definition was edited"]
+    if not first and change.old is not None and change.old != change.new:
+        parts[0] += f": {diff.gist(change)}"
+    extract, watch = seen.extract, plan.watch
+    if extract.matched == 0:
+        parts.append("nothing there, which counts as a value (if_missing: ok)")
+    elif not extract.text and not extract.fields:
+        parts.append("the watched part is there but empty")
+    if extract.matched > 1:
+        parts.append(f"{extract.matched} elements match" + (", the first is watched" if watch.match == "first" else ""))
+    fresh = seen.representation.fresh_for
+    if watch.obey_freshness and fresh is not None and fresh > schedule.interval_of(watch, plan.past):
+        parts.append(
+            f"the server calls this page fresh for {_duration(fresh)}, longer than the interval: "
+            "`expires: ignore` looks anyway"
+        )
+    return "; ".join(parts) + _moved(plan, seen.representation.moved_to)
+
+
+def _unchanged(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> Decision:
+    state = _verified(plan, seen, now, differs=False)
+    same = replace(
+        kept,
+        extract=seen.extract,
+        url=seen.representation.url,
+        body_digest=fingerprint.body_digest(seen.representation),
+    )
+    state = replace(state, baseline=same)
+    state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=False), now)
+    result = _result(plan, "unchanged", state, "", _moved(plan, seen.representation.moved_to).lstrip("; "))
+    return _recovery(plan, Decision(state, result), "the watched content is the same as before", now)
+
+
+def _candidate(before: Candidate | None, seen: Observation) -> Candidate:
+    if before is None:
+        return Candidate(seen.fingerprint, 1, 1)
+    agree = before.agree + 1 if before.fingerprint == seen.fingerprint else 1
+    return Candidate(seen.fingerprint, agree, before.differing + 1)
+
+
+def _unconfirmed(plan: Plan, candidate: Candidate, now: datetime) -> Decision:
+    """The content differs, but not often enough yet: the baseline and its validators stay, and the next look is as
+    soon as after a change."""
+    state = replace(_well(plan, now), candidate=candidate, last_full=now, same=0)
+    state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=True), now)
+    result = _result(plan, "unchanged", state, "", f"{candidate.agree} of {plan.watch.confirm}")
+    return _recovery(plan, Decision(state, result), "the watched content is there again", now)
+
+
+def _changed(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> Decision:
+    state = _verified(plan, seen, now, differs=True)
+    state = replace(state, changes=state.changes + 1, events=state.events + 1, last_changed=now)
+    state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=True), now)
+    change = diff.change(kept.extract, seen.extract)
+    detail = "; ".join(
+        filter(None, (_trust_detail(plan, state), _moved(plan, seen.representation.moved_to).lstrip("; ")))
+    )
+    result = replace(_result(plan, "changed", state, "", detail), change=change)
+    trouble = _told_trouble(plan.past)
+    title, body = notices.changed(
+        plan.watch.name, plan.watch.url, diff.gist(change), diff.text(change), _remarks(plan, detail, trouble)
+    )
+    told = _notices(plan, state, "changed", (title, body), plan.watch.targets, now)
+    others = tuple(name for name in plan.watch.alerts if name not in plan.watch.targets)
+    if trouble and others:
+        told += _notices(plan, state, "recovered", (title, body), others, now)
+    return Decision(state, result, told)
+
+
+def _trust_detail(plan: Plan, state: WatchState) -> str:
+    if plan.past.trusted and not state.trusted:
+        return "the server had gone on answering 304 (not modified): its validators are no longer trusted"
+    return ""
+
+
+def _remarks(plan: Plan, detail: str, trouble: Episode | None) -> tuple[str, ...]:
+    remarks = [detail] if detail else []
+    if trouble is not None:
+        remarks.append(f"It is well again; since {trouble.began:%Y-%m-%d %H:%M} UTC: {trouble.detail}")
+    return tuple(remarks)
+
+
+def _not_modified(plan: Plan, answer: NotModified, now: datetime) -> Decision:
+    state = conditional.after_not_modified(_well(plan, now), answer)
+    fresh = _fresh_until(plan, answer.fresh_for, now)
+    state = replace(state, candidate=None, last_verified=now, fresh_until=fresh, moved_to=answer.moved_to)
+    state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=False), now)
+    result = _result(plan, "not-modified", state, "", _moved(plan, answer.moved_to).lstrip("; "))
+    return _recovery(plan, Decision(state, result), "the watched content is the same as before", now)
+
+
+def _verified(plan: Plan, seen: Observation, now: datetime, differs: bool) -> WatchState:
+    """The state after watched content was seen: its baseline, its validators, no trouble."""
+    answer = seen.representation
+    baseline = Baseline(plan.recipe, seen.fingerprint, seen.extract, now, answer.url, fingerprint.body_digest(answer))
+    state = conditional.after_full(replace(plan, past=_well(plan, now)), seen, differs)
+    fresh = _fresh_until(plan, answer.fresh_for, now)
+    state = replace(state, baseline=baseline, candidate=None, fresh_until=fresh, moved_to=answer.moved_to)
+    return replace(state, last_verified=now, last_full=now)
+
+
+def _well(plan: Plan, now: datetime) -> WatchState:
+    return replace(_looked(plan, now), misses=0, failures=0, errors=0, unreachable=0, episode=None)
+
+
+def _looked(plan: Plan, now: datetime) -> WatchState:
+    watch, past = plan.watch, plan.past
+    return replace(
+        past,
+        name=watch.name,
+        url=watch.url,
+        select=watch.select,
+        request=plan.request,
+        last_checked=now,
+        checks=past.checks + 1,
+    )
+
+
+def _fresh_until(plan: Plan, fresh_for: timedelta | None, now: datetime) -> datetime | None:
+    if not fresh_for:
+        return None
+    return now + min(fresh_for, schedule.longest_freshness(plan.watch, plan.past))
+
+
+def _recovery(plan: Plan, decision: Decision, gist: str, now: datetime) -> Decision:
+    """A watch whose trouble had been told and that is well again tells so, once."""
+    trouble = _told_trouble(plan.past)
+    if trouble is None:
+        return decision
+    return _telling(
+        plan, decision, "recovered", gist, f"since {trouble.began:%Y-%m-%d %H:%M} UTC: {trouble.detail}", now
+    )
+
+
+def _told_trouble(past: WatchState) -> Episode | None:
+    return past.episode if past.episode is not None and past.episode.told else None
+
+
+# ----------------------------------------------------------------------------------------------------- trouble
+
+
+def _no_match(plan: Plan, outcome: NoMatch, now: datetime) -> Decision:
+    state = replace(_looked(plan, now), misses=0, failures=0, errors=0, unreachable=0)
+    state = _scheduled(plan, state, schedule.interval_of(plan.watch, plan.past), now)
+    detail = outcome.what + (f"; {outcome.hint}" if outcome.hint else "")
+    decision = Decision(state, _result(plan, "no-match", state, outcome.kind, detail))
+    return _trouble(plan, decision, "no-match", True, now, unconditional=not outcome.conditional)
+
+
+def _missing(plan: Plan, outcome: Missing, now: datetime) -> Decision:
+    state = replace(_looked(plan, now), misses=plan.past.misses + 1, failures=0, errors=0, unreachable=0)
+    gone = state.misses >= TOMBSTONE
+    state = _scheduled(plan, state, plan.watch.every.high if gone else schedule.interval_of(plan.watch, plan.past), now)
+    count = f"{state.misses} in a row" + ("" if gone else f", gone at {TOMBSTONE}")
+    result = _result(plan, "gone" if gone else "missing", state, "", f"the server answers {outcome.status} ({count})")
+    known = plan.past.episode is not None and "missing" in plan.past.episode.told
+    tell = plan.past.baseline is None if not gone else not known
+    return _trouble(plan, Decision(state, result), result.outcome, tell, now)
+
+
+def _failed(plan: Plan, outcome: FetchFailed, now: datetime) -> Decision:
+    """Any HTTP answer ends a row of looks that got none; each row counts towards `alert_after` on its own."""
+    past = plan.past
+    errors = past.errors + 1 if outcome.answered else past.errors
+    unreachable = 0 if outcome.answered else past.unreachable + 1
+    state = replace(_looked(plan, now), failures=past.failures + 1, errors=errors, unreachable=unreachable)
+    wait = schedule.back_off(schedule.interval_of(plan.watch, past), state.failures)
+    state = replace(state, next_check=now + wait)
+    pause = pause_after(plan, outcome, now)
+    if pause is not None:
+        state = replace(state, next_check=pause.until)
+    decision = Decision(state, _result(plan, "failed", state, outcome.kind, outcome.reason), pause=pause)
+    tell = max(errors, unreachable) >= plan.watch.alert_after or past.baseline is None
+    return _trouble(plan, decision, "failing", tell, now)
+
+
+def pause_after(plan: Plan, outcome: Outcome, now: datetime) -> Pause | None:
+    """How long this outcome keeps us from the whole host: what Retry-After asks for, else this watch's own back-off."""
+    if not isinstance(outcome, FetchFailed) or not outcome.pauses_host:
+        return None
+    own = schedule.back_off(schedule.interval_of(plan.watch, plan.past), plan.past.failures + 1)
+    return Pause(now + (outcome.retry_after or own), asked=outcome.retry_after is not None)
+
+
+def _disallowed(plan: Plan, outcome: Disallowed, now: datetime) -> Decision:
+    state = replace(_looked(plan, now), failures=0, errors=0, unreachable=0)
+    state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=False), now)
+    rule = f"{outcome.robots_url} line {outcome.line}: {outcome.rule}"
+    detail = rule if outcome.url == plan.watch.url else f"the redirect target {outcome.url} is forbidden by {rule}"
+    return _trouble(plan, Decision(state, _result(plan, "disallowed", state, "", detail)), "disallowed", True, now)
+
+
+def _trouble(
+    plan: Plan, decision: Decision, kind: str, tell: bool, now: datetime, unconditional: bool = False
+) -> Decision:
+    """Enters the look into the episode, and tells of this kind of trouble unless the episode has done so."""
+    result, before = decision.result, plan.past.episode
+    episode = before or Episode(now, result.outcome, result.kind, result.detail)
+    blind = episode.unconditional or (unconditional and "no-match" not in episode.told)
+    episode = replace(episode, outcome=result.outcome, kind=result.kind, detail=result.detail, unconditional=blind)
+    decision = replace(decision, state=replace(decision.state, episode=episode))
+    if not tell or kind in episode.told:
+        return decision
+    told = replace(decision.state, episode=replace(episode, told=(*episode.told, kind)))
+    fresh = replace(decision, state=told, result=replace(result, news=True))
+    return _telling(plan, fresh, kind, result.detail, result.detail, now)
+
+
+# ---------------------------------------------------------------------------------------------------- building blocks
+
+
+def _telling(plan: Plan, decision: Decision, kind: str, gist: str, text: str, now: datetime) -> Decision:
+    state = replace(decision.state, events=decision.state.events + 1)
+    message = notices.warning(kind, plan.watch.name, plan.watch.url, gist, text)
+    told = _notices(plan, state, kind, message, plan.watch.alerts, now)
+    return replace(decision, state=state, notices=(*decision.notices, *told))
+
+
+def _notices(
+    plan: Plan, state: WatchState, kind: str, message: tuple[str, str], targets: tuple[str, ...], now: datetime
+) -> tuple[Notice, ...]:
+    """One notice a target. The id names the event, so that A→B, B→A, A→B are three and a repeated one is harmless."""
+    title, body = message
+    return tuple(
+        Notice(f"{state.id}-{state.events}-{target}", state.id, plan.watch.name, kind, title, body, target, now)
+        for target in targets
+    )
+
+
+def _scheduled(plan: Plan, state: WatchState, interval: timedelta, now: datetime) -> WatchState:
+    return replace(state, interval=interval, next_check=schedule.next_check(plan.past, interval, now))
+
+
+def _result(plan: Plan, outcome: str, state: WatchState, kind: str = "", detail: str = "") -> Result:
+    return Result(plan.watch.name, plan.watch.url, outcome, kind, detail, next_check=state.next_check)
+
+
+def _moved(plan: Plan, moved_to: str) -> str:
+    return f"; moved permanently to {moved_to}" if moved_to else ""
+
+
+def _duration(time: timedelta) -> str:
+    hours = time.total_seconds() / 3600
+    return f"{hours / 24:.0f} days" if hours >= 48 else f"{hours:.0f} h" if hours >= 2 else f"{hours * 60:.0f} min"

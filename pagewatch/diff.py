@@ -1,0 +1,143 @@
+"""What is different between two extracts: as values for machines, and as text for people.
+
+It promises that additions come first, that a long text is shown by what changed in it, and that the time it takes is
+bounded.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+
+from pagewatch.model import Change, Extract, Item
+
+SHORT = 120  # characters of a value that is shown whole, as old → new
+CONTEXT = 40  # characters kept on both sides of what changed inside one long line
+MOST_LINES = 2_000  # above this, lines are compared as a multiset: SequenceMatcher is quadratic
+NOTHING = "(none)"
+
+
+def change(old: Extract | None, new: Extract) -> Change:
+    """What differs; `old` is None where there is none or its text is lost."""
+    if old is None:
+        return Change(None, new.text)
+    return Change(old.text, new.text, *_items(old, new), fields=_fields(old, new))
+
+
+def _items(old: Extract, new: Extract) -> tuple[tuple[Item, ...], tuple[Item, ...], tuple[tuple[str, str, str], ...]]:
+    before = {item.key: item for item in old.items or ()}
+    after = {item.key: item for item in new.items or ()}
+    added = tuple(item for key, item in after.items() if key not in before)
+    removed = tuple(item for key, item in before.items() if key not in after)
+    both = ((key, before[key].text, item.text) for key, item in after.items() if key in before)
+    return added, removed, tuple(row for row in both if row[1] != row[2])
+
+
+def _fields(old: Extract, new: Extract) -> tuple[tuple[str, str | None, str | None], ...]:
+    before, after = dict(old.fields), dict(new.fields)
+    names = [*after, *(name for name in before if name not in after)]
+    return tuple((n, before.get(n), after.get(n)) for n in names if before.get(n) != after.get(n))
+
+
+def gist(change: Change) -> str:
+    """The change in one short line, for a title."""
+    if change.fields:
+        return ", ".join(f"{name}: {_short(old)} → {_short(new)}" for name, old, new in change.fields)
+    if change.added or change.removed or change.updated:
+        return _counts(change)
+    if change.old is None:
+        return f"now {_short(change.new)}"
+    if _is_short(change.old) and _is_short(change.new):
+        return f"{_short(change.old)} → {_short(change.new)}"
+    added, removed = _line_differences(change.old, change.new or "")
+    if len(added) == len(removed) == 1:
+        return " → ".join(_around_the_difference(removed[0], added[0]))
+    first = next(iter(added or removed), "")
+    return f"{len(added)} lines added, {len(removed)} removed: {'' if added else '− '}{_short(first)}"
+
+
+def text(change: Change) -> str:
+    """The change in full, additions first; one line each begins with +, − or is `old → new`."""
+    if change.fields:
+        return "\n".join(f"{name}: {_whole(old)} → {_whole(new)}" for name, old, new in change.fields)
+    if change.added or change.removed or change.updated:
+        return "\n".join(_item_lines(change))
+    if change.old is None:
+        return f"Now: {_whole(change.new)}\nThe text before is not known any more."
+    if _is_short(change.old) and _is_short(change.new):
+        return f"{_whole(change.old)} → {_whole(change.new)}"
+    added, removed = _line_differences(change.old, change.new or "")
+    if len(added) == len(removed) == 1:
+        return " → ".join(_around_the_difference(removed[0], added[0]))
+    return "\n".join([*(f"+ {line}" for line in added), *(f"− {line}" for line in removed)])
+
+
+def _counts(change: Change) -> str:
+    sets = ((len(change.added), "added"), (len(change.removed), "removed"), (len(change.updated), "updated"))
+    counts = ", ".join(f"{n} {word}" for n, word in sets if n)
+    names = [item.text or item.key for item in (*change.added, *change.removed)] or [
+        new for _, _, new in change.updated
+    ]
+    return f"{counts}: {_short(names[0])}"
+
+
+def _item_lines(change: Change) -> list[str]:
+    lines = [
+        f"+ {item.text or item.key}" + (f"\n  {item.link}" if item.link and item.link != item.text else "")
+        for item in change.added
+    ]
+    lines += [f"{_whole(old)} → {_whole(new)}" for _, old, new in change.updated]
+    return lines + [f"− {item.text or item.key}" for item in change.removed]
+
+
+def _is_short(value: str | None) -> bool:
+    return value is None or (len(value) <= SHORT and "\n" not in value)
+
+
+def _short(value: str | None) -> str:
+    line = _whole(value).replace("\n", " ")
+    return line if len(line) <= SHORT else line[: SHORT - 1] + "…"
+
+
+def _whole(value: str | None) -> str:
+    return NOTHING if value is None or value == "" else value
+
+
+def _line_differences(old: str, new: str) -> tuple[list[str], list[str]]:
+    """Lines that came and lines that went, each in page order; lines that only moved are both."""
+    before, after = old.split("\n"), new.split("\n")
+    if len(before) + len(after) > MOST_LINES:
+        return _without(after, before), _without(before, after)
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    added = [line for _, _, _, start, end in codes for line in after[start:end]]
+    return added, [line for _, start, end, _, _ in codes for line in before[start:end]]
+
+
+def _without(lines: list[str], others: list[str]) -> list[str]:
+    left = Counter(others)
+    kept = []
+    for line in lines:
+        if left[line]:
+            left[line] -= 1
+        else:
+            kept.append(line)
+    return kept
+
+
+def _around_the_difference(old: str, new: str) -> tuple[str, str]:
+    """Two long lines cut down to what differs, with a little of what stands around it, at word borders."""
+    if _is_short(old) and _is_short(new):
+        return _whole(old), _whole(new)
+    start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    most = min(len(old), len(new)) - start
+    end = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)
+    return _window(old, start, len(old) - end), _window(new, start, len(new) - end)
+
+
+def _window(line: str, start: int, end: int) -> str:
+    left, right = max(start - CONTEXT, 0), min(end + CONTEXT, len(line))
+    left = line.rfind(" ", 0, left) + 1 if left else 0
+    space = line.find(" ", right)
+    right = right if space < 0 or space > right + CONTEXT else space
+    return ("…" if left else "") + line[left:right] + ("…" if right < len(line) else "")

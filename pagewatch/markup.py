@@ -1,0 +1,235 @@
+"""HTML and XML: text in, a tree out, in which CSS selectors find elements.
+
+lxml parses: it reads broken markup, is fast, and its version is pinned with the project. Where a selector cannot be
+translated, a soup is made from the very same tree and asked instead, so that both ways see one document and answer in
+its elements. What lxml cannot hold (2,048 levels) or takes apart (it ends a link at a table) is read by Beautiful
+Soup's other parser. XML is read strictly, without DTDs, entities or network. No input makes this raise, recurse or
+fetch anything.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from bs4 import BeautifulSoup, Tag
+from bs4.builder import TreeBuilder
+from bs4.element import NamespacedAttribute, NavigableString, PreformattedString
+from lxml import etree  # type: ignore[import-untyped]
+
+from pagewatch import css
+from pagewatch.model import FetchFailed
+
+Node = Any  # an lxml element: lxml has no types
+
+DEEPEST = 512  # levels that are kept of what lxml cannot hold; browsers keep as many
+_LIMIT = 2046  # levels at which lxml gives up and drops the rest
+_MOST_ERRORS = 100  # that lxml keeps
+_LARGE = 2_000_000  # characters above which a second, slow reading is not worth it
+
+# What libxml2 ends when a table, a paragraph, a form… begins inside, and browsers do not.
+_ENDED_EARLY = frozenset("a b big dl font h1 h2 h3 h4 h5 h6 i s small strike tt u ul".split())
+_UNEXPECTED_END = "Unexpected end tag : "
+
+_XHTML = "{http://www.w3.org/1999/xhtml}"
+_REFERENCE = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{0,30};")
+_BEFORE_DOCTYPE = re.compile(r"\s*(<!--|<\?)")
+_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A parsed document. In `xml` names are case-sensitive; `name` finds what is written without a prefix there,
+    `prefix|name` what is written `prefix:name`. `torn`: elements with these names may have been ended too early."""
+
+    root: Node
+    text: str
+    xml: bool = False
+    torn: frozenset[str] = frozenset()
+
+    def find(self, selector: str) -> list[Node]:
+        """The elements that match, in document order. What stands in a <template> is not part of an HTML document."""
+        path = None if self.xml else css.xpath(selector)
+        found = self._find_in_soup(selector) if path is None else path(self.root)
+        return [element for element in found if self.xml or next(element.iterancestors("template"), None) is None]
+
+    def is_torn(self, elements: list[Node]) -> bool:
+        """Whether one of the elements may have been ended too early, so that a second reading is worth its time."""
+        return len(self.text) <= _LARGE and any(element.tag in self.torn for element in elements)
+
+    def reread(self) -> Tree:
+        """The same HTML as Beautiful Soup's own parser sees it: slower, any depth, no element ended before its end
+        tag."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what it finds odd about the page is not for the user
+            soup = BeautifulSoup(self.text, "html.parser")
+        return Tree(_tree_of_soup(soup), self.text)
+
+    def _find_in_soup(self, selector: str) -> list[Node]:
+        soup, builder = self._soup
+        tags = css.compiled(selector, tuple(sorted(builder.prefixes))).select(soup)
+        return [builder.elements[id(tag)] for tag in tags]
+
+    @cached_property
+    def _soup(self) -> tuple[BeautifulSoup, _SoupOfTree]:
+        builder = _SoupOfTree(self)
+        return BeautifulSoup("", builder=builder), builder
+
+
+def parse(text: str, media_type: str = "text/html") -> Tree | FetchFailed:
+    """A tree of HTML or XML, by the media type (RFC 7303 §9.6) or, where that says HTML, by an XML declaration."""
+    text = text.replace("\0", "").lstrip("\ufeff \t\r\n")
+    if is_xml(media_type):
+        parsed = _xml(text)
+        failed = isinstance(parsed, FetchFailed) and parsed.kind == "not-xml"
+        return _html(text) if failed and media_type == "application/xhtml+xml" else parsed
+    if text.startswith("<?xml") and "<html" not in text[:2000].lower():
+        parsed = _xml(text)
+        return parsed if isinstance(parsed, Tree) or parsed.kind == "xml-forbidden" else _html(text)
+    return _html(text)
+
+
+def is_xml(media_type: str) -> bool:
+    return media_type in ("application/xml", "text/xml") or media_type.endswith("+xml")
+
+
+# ------------------------------------------------------------------------------------------------------- parsing
+
+
+def _html(text: str) -> Tree:
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+    except etree.XMLSyntaxError:  # nothing in it
+        root = None
+    if root is None:
+        root = etree.Element("html")
+    tree = Tree(root, text, torn=_torn(parser))
+    return tree.reread() if _was_cut(root) else tree
+
+
+def _was_cut(root: Node) -> bool:
+    """Whether the parser gave up for depth: then the last element is one of the deepest."""
+    depth, last = 0, root
+    while len(last):
+        depth, last = depth + 1, last[-1]
+    return depth >= _LIMIT
+
+
+def _torn(parser: Any) -> frozenset[str]:
+    errors = parser.error_log
+    if len(errors) >= _MOST_ERRORS:
+        return _ENDED_EARLY
+    ended = (error.message for error in errors)
+    return _ENDED_EARLY.intersection(line[len(_UNEXPECTED_END) :] for line in ended if line.startswith(_UNEXPECTED_END))
+
+
+def _xml(text: str) -> Tree | FetchFailed:
+    if _declares_entities(text):
+        return FetchFailed("xml-forbidden", "the document declares entities, and those are not read")
+    text = _REFERENCE.sub(lambda found: html.escape(html.unescape(found[0])), text)  # XHTML has those of HTML
+    safe = {"no_network": True, "load_dtd": False, "resolve_entities": False}
+    parser = etree.XMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, **safe)
+    try:
+        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+    except etree.XMLSyntaxError as error:
+        return FetchFailed("not-xml", f"the document is no well-formed XML, line {error.lineno or 1}")
+    if root.tag != f"{_XHTML}html":
+        return Tree(root, text, xml=True)
+    for element in root.iter(f"{_XHTML}*"):
+        element.tag = element.tag[len(_XHTML) :]
+    return Tree(root, text)
+
+
+def _declares_entities(text: str) -> bool:
+    """Whether the document type declaration does (XML 1.0 §2.8: only comments and instructions stand before it)."""
+    at = 0
+    while found := _BEFORE_DOCTYPE.match(text, at):
+        closing = "-->" if found[1] == "<!--" else "?>"
+        end = text.find(closing, found.end())
+        if end < 0:
+            return False
+        at = end + len(closing)
+    return text[at:].lstrip().startswith("<!DOCTYPE") and "<!ENTITY" in text[at:]
+
+
+# ------------------------------------------------------------------------------------------------ trees and soups
+
+
+class _SoupOfTree(TreeBuilder):
+    """Feeds a soup from a tree instead of from text. `elements` has the element that each tag stands for."""
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__(multi_valued_attributes={}, string_containers={})
+        self.tree = tree
+        self.is_xml = tree.xml
+        self.elements: dict[int, Node] = {}
+        self.prefixes = {""} if tree.xml else set[str]()
+
+    def feed(self, markup: object) -> None:
+        assert self.soup is not None
+        for event, element in etree.iterwalk(self.tree.root, events=("start", "end")):
+            name, prefix = self._name(element)
+            if event == "start":
+                tag = self.soup.handle_starttag(name, prefix, None, self._attributes(element))
+                self.elements[id(tag)] = element
+                self.soup.handle_data(element.text or "")
+            else:
+                self.soup.handle_endtag(name)
+                self.soup.handle_data(element.tail or "")
+
+    def _name(self, element: Node) -> tuple[str, str]:
+        """A prefix serves as its own namespace: selectors name what is written, whatever the prefix is bound to."""
+        if not self.tree.xml:
+            return element.tag, ""
+        prefix = element.prefix or ""
+        self.prefixes.add(prefix)
+        return etree.QName(element).localname, prefix
+
+    def _attributes(self, element: Node) -> Any:
+        if not self.tree.xml:
+            return dict(element.attrib)
+        return {_attribute_name(element, name): value for name, value in element.attrib.items()}
+
+
+def _attribute_name(element: Node, name: str) -> str:
+    if not name.startswith("{"):
+        return name
+    qualified = etree.QName(name)
+    prefix = next((prefix for prefix, uri in element.nsmap.items() if prefix and uri == qualified.namespace), "xml")
+    return NamespacedAttribute(prefix, qualified.localname, prefix)
+
+
+def _tree_of_soup(soup: BeautifulSoup) -> Node:
+    """Elements of a soup; those below `DEEPEST` stand side by side, with the text behind them in its place."""
+    root = etree.Element("html")
+    places: dict[int, tuple[Node, int]] = {id(soup): (root, 0)}
+    for node in soup.descendants:
+        parent, depth = places[id(node.parent)]
+        if isinstance(node, Tag) and node.name == "html":
+            places[id(node)] = (root, 0)
+        elif isinstance(node, Tag):
+            parent = parent.getparent() if depth > DEEPEST else parent
+            element = etree.SubElement(parent, node.name if _NAME.fullmatch(node.name) else "span", _attributes(node))
+            places[id(node)] = (element, min(depth + 1, DEEPEST + 1))
+        elif isinstance(node, NavigableString) and not isinstance(node, PreformattedString):
+            parent = parent.getparent() if depth > DEEPEST and parent.getnext() is not None else parent
+            _append(parent, _NOT_XML.sub("", node))
+    return root
+
+
+def _attributes(tag: Tag) -> dict[str, str]:
+    given = ((name, " ".join(value) if isinstance(value, list) else value or "") for name, value in tag.attrs.items())
+    return {name: _NOT_XML.sub("", value) for name, value in given if _NAME.fullmatch(name)}
+
+
+def _append(parent: Node, text: str) -> None:
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + text
+    else:
+        parent.text = (parent.text or "") + text

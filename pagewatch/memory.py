@@ -1,0 +1,301 @@
+"""What is remembered from run to run: states of watches, the outbox, pauses of hosts, robots.txt files, a few facts.
+
+The one thing here that is changed in place. It promises that what is saved is saved together, as one document, and
+that a record costs only when it is used: the rest stays the line that it was (`records`). Where the document and the
+longer contents are kept is the business of the store (`state`) that it is given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime, timedelta
+from typing import Any, Protocol, TypeVar
+
+from pagewatch.errors import StateError
+from pagewatch.model import Baseline, Notice, Pause, RobotsRecord, WatchState
+from pagewatch.records import Document, Table, compose, decode, dumps, encode, peek, time_text, time_value
+
+INLINE = 2048  # bytes: longer contents do not stand in the document
+PEEKED = ("id", "name", "next_check")  # what is looked for in lines stands in front
+ROBOTS_KEPT = timedelta(days=30)  # after the last time it was fetched
+
+V = TypeVar("V")
+
+
+class Store(Protocol):
+    """Where memory is kept. Writing raises StateError and leaves whole what was there before."""
+
+    def save(self, document: bytes) -> None: ...
+
+    def put(self, content: bytes) -> str:
+        """Keep a content; the name under which `get` finds it."""
+
+    def get(self, name: str) -> bytes | None:
+        """None where it is lost."""
+
+    def collect(self) -> None:
+        """Remove contents that are not referred to."""
+
+
+@dataclass
+class Facts:
+    """What is remembered once. Every field is a member of the document.
+
+    `checked` is the digest of the configuration that passed all checks, `told_config` are the digests of problems in
+    it that were told. `recovered` is the name of the damaged file in whose place the copy serves, until
+    `acknowledge`; `anew` are the ids of watches whose baseline may be lost with it. `hosts` are the pauses, by host.
+    """
+
+    checked: str = ""
+    told_config: tuple[str, ...] = ()
+    offline_since: datetime | None = None
+    offline_told: bool = False
+    recovered: str = ""
+    anew: tuple[str, ...] = ()
+    hosts: dict[str, Pause] = field(default_factory=dict)
+
+
+class Memory(Facts):
+    """All that is remembered, as it was at `opened`. Changes are saved by `commit`, all of them or none.
+
+    `watches` are the states by id, `robots` the robots.txt records by origin: tables (`get`, `in`, item assignment,
+    `del`). What other versions of the program keep in the same document stays there.
+    """
+
+    def __init__(self, document: Document, store: Store, opened: datetime) -> None:
+        known = {each.name for each in fields(Facts)}
+        self._members = {name: line for name, line in document.members.items() if name in known}
+        super().__init__(**vars(_decoded(Facts, {name: _loaded(line) for name, line in self._members.items()})))
+        self._store, self._opened, self._given = store, opened, 0
+        rows = {name: document.tables.get(name, []) for name in ("outbox", "watches", "robots")}
+        self._unknown = Document(
+            {name: line for name, line in document.members.items() if name not in known},
+            {name: lines for name, lines in document.tables.items() if name not in rows},
+        )
+        outbox = {f"{peek(row, 'target')} {peek(row, 'id')}": row for row in rows["outbox"]}
+        self._outbox = Table(outbox, _notice_of, lambda key, notice: dumps(encode(notice)))
+        ids = [peek(row, "id") for row in rows["watches"]]
+        self._ids = {peek(row, "name"): watch_id for watch_id, row in zip(ids, rows["watches"], strict=True)}
+        self.watches = Table(dict(zip(ids, rows["watches"], strict=True)), self._state_of_line, self._line_of_state)
+        self.robots = Table({peek(row, "origin"): row for row in rows["robots"]}, self._robots_of, self._line_of_robots)
+        self._baselines: dict[str, tuple[Baseline, dict[str, Any]]] = {}
+        self._orphans: tuple[Collection[str], dict[tuple[str, str], list[WatchState]]] = ((), {})
+
+    # -- watches
+
+    def state_of(self, name: str, url: str, select: str, names: Collection[str]) -> WatchState:
+        """The state of a watch, at first sight a new one.
+
+        A name not seen before whose url and select are those of a state that is no longer named in the file takes that
+        state over. `names` are all in the file: the same object for every watch of a run, it is looked through once.
+        """
+        if (known := self.find(name)) is not None:
+            return known
+        orphan = self._take_orphan(url, select, names)
+        if orphan is not None:
+            state = replace(orphan, name=name)
+        else:
+            state = WatchState(self._new_id(name), name, url, select)
+            self.anew += (state.id,) if self.recovered else ()
+        self.put(state)
+        return state
+
+    def find(self, name: str) -> WatchState | None:
+        """The state of the watch of this name if there is one; nothing is changed."""
+        return self.watches.get(self._ids[name]) if name in self._ids else None
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all watches that are remembered, those that are no longer in the file too."""
+        return tuple(self._ids)
+
+    def next_check(self, name: str) -> datetime | None:
+        """`find(name).next_check` without decoding the state, for a run that asks ten thousand."""
+        watch_id = self._ids.get(name)
+        if watch_id is None:
+            return None
+        if (state := self.watches.loaded(watch_id)) is not None:
+            return state.next_check
+        text = self.watches.peek(watch_id, "next_check")
+        return time_value(text) if text else None
+
+    def put(self, state: WatchState) -> None:
+        """Remember a state in the place of the one with its id."""
+        before = self.watches.get(state.id)
+        if before is not None and before.name != state.name:
+            del self._ids[before.name]
+        self._ids[state.name] = state.id
+        self.watches[state.id] = state
+        if state.baseline is not None and state.id in self.anew:
+            self.anew = tuple(each for each in self.anew if each != state.id)
+
+    def forget(self, watch_id: str) -> None:
+        """The next look is a first visit, under another id. Unsent notices stay: what was seen is told."""
+        state = self.watches.get(watch_id)
+        if state is not None:
+            del self._ids[state.name]
+            del self.watches[watch_id]
+            self.anew = tuple(each for each in self.anew if each != watch_id)
+            self._orphans = ((), {})
+
+    def was_reset(self, watch_id: str) -> bool:
+        """Whether a baseline made now may stand for one that was lost with a damaged state.json: then it is told."""
+        return bool(self.recovered) or watch_id in self.anew
+
+    def recover(self, damaged: str) -> None:
+        """This is the copy, used because `damaged` (the name under which it is kept) cannot be."""
+        self.recovered = damaged
+        self.anew = tuple(state.id for state in self.watches.values() if state.baseline is None)
+
+    def acknowledge(self) -> None:
+        """The recovery has been told, and every watch of the file has been met since."""
+        self.recovered = ""
+
+    def _take_orphan(self, url: str, select: str, names: Collection[str]) -> WatchState | None:
+        if self._orphans[0] is not names:
+            by_place = defaultdict(list)
+            states = (self.find(name) for name in self._ids if name not in names)
+            for state in sorted((state for state in states if state is not None), key=_last_checked):
+                by_place[state.url, state.select].append(state)
+            self._orphans = names, by_place
+        found = self._orphans[1].get((url, select))
+        return found.pop() if found else None
+
+    def _new_id(self, name: str) -> str:
+        """Never one that was given before, not even by a run whose state is lost: the time of this run is in it."""
+        while True:
+            self._given += 1
+            seed = f"{time_text(self._opened)} {self._given} {name}"
+            watch_id = hashlib.sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+            if watch_id not in self.watches:
+                return watch_id
+
+    # -- outbox
+
+    @property
+    def outbox(self) -> tuple[Notice, ...]:
+        """The notices that are not known to have been taken by their target, oldest first."""
+        return self._outbox.values()
+
+    def post(self, notices: Iterable[Notice]) -> None:
+        """Put notices into the outbox; one with the same id and target is replaced (after a try that failed)."""
+        for notice in notices:
+            self._outbox[f"{notice.target} {notice.id}"] = notice
+
+    def settle(self, notice_id: str, target: str) -> None:
+        """The target took it."""
+        if f"{target} {notice_id}" in self._outbox:
+            del self._outbox[f"{target} {notice_id}"]
+
+    def drop_target(self, target: str) -> int:
+        """Give up what is unsent for a target; how many notices that was."""
+        dropped = [notice for notice in self.outbox if notice.target == target]
+        for notice in dropped:
+            self.settle(notice.id, target)
+        return len(dropped)
+
+    # -- saving
+
+    def commit(self, always: bool = False) -> None:
+        """Save what has changed; StateError where that fails, and then a later commit saves it all."""
+        members = {name: dumps(record) for name, record in encode(self, Facts).items()}
+        tables: dict[str, Table[Any]] = {"outbox": self._outbox, "watches": self.watches, "robots": self.robots}
+        if not always and members == self._members and not any(table.changed for table in tables.values()):
+            return
+        rows = {name: table.rows() for name, table in tables.items()}
+        self._store.save(compose(Document({**members, **self._unknown.members}, {**rows, **self._unknown.tables})))
+        self._members = members
+        for table in tables.values():
+            table.changed = False
+
+    def finish(self, now: datetime) -> None:
+        """The end of a run: forgets what is over, saves, and clears away contents that nothing refers to."""
+        self.hosts = {host: pause for host, pause in self.hosts.items() if pause.until > now}
+        for origin in self.robots:
+            if self._fetched(origin) < time_text(now - ROBOTS_KEPT):
+                del self.robots[origin]
+        self.commit()
+        self._store.collect()
+
+    def _fetched(self, origin: str) -> str:
+        record = self.robots.loaded(origin)
+        return time_text(record.fetched) if record is not None else self.robots.peek(origin, "fetched")
+
+    # -- lines
+
+    def _state_of_line(self, line: bytes) -> WatchState:
+        record = _loaded(line)
+        kept = record.get("baseline")
+        if kept is None:
+            return _decoded(WatchState, record)
+        state = _decoded(WatchState, {**record, "baseline": {**kept, "extract": self._extract(kept)}})
+        if state.baseline is not None:
+            self._baselines[state.id] = state.baseline, kept
+        return state
+
+    def _extract(self, baseline: dict[str, Any]) -> object:
+        if "content" not in baseline:
+            return baseline.get("extract")
+        content = self._store.get(baseline["content"])
+        return None if content is None else _loaded(content)
+
+    def _line_of_state(self, watch_id: str, state: WatchState) -> bytes:
+        record = encode(replace(state, baseline=None))
+        record = {**{name: record[name] for name in PEEKED if name in record}, **record}
+        if state.baseline is not None:
+            record["baseline"] = self._record_of(watch_id, state.baseline)
+        return dumps(record)
+
+    def _record_of(self, watch_id: str, baseline: Baseline) -> dict[str, Any]:
+        """The record of a baseline, which most looks leave as it was: then so is the record."""
+        known, record = self._baselines.get(watch_id, (None, {}))
+        if known is baseline:
+            return record
+        record = encode(baseline)
+        content = dumps(record["extract"])
+        if len(content) > INLINE:
+            del record["extract"]
+            record["content"] = self._store.put(content)
+        self._baselines[watch_id] = baseline, record
+        return record
+
+    def _robots_of(self, line: bytes) -> RobotsRecord | None:
+        record = _loaded(line)
+        if "content" in record:
+            body = self._store.get(record["content"])
+            if body is None:
+                return None  # it is fetched again
+            record["body"] = body.decode("latin-1")
+        return _decoded(RobotsRecord, record)
+
+    def _line_of_robots(self, origin: str, robots: RobotsRecord) -> bytes:
+        record = {"origin": origin, **encode(robots)}
+        if robots.body is not None and len(robots.body) > INLINE:
+            del record["body"]
+            record["content"] = self._store.put(robots.body)
+        return dumps(record)
+
+
+def _notice_of(line: bytes) -> Notice:
+    return _decoded(Notice, _loaded(line))
+
+
+def _last_checked(state: WatchState) -> str:
+    return time_text(state.last_checked) if state.last_checked else ""
+
+
+def _loaded(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise StateError(f"state.json has a line that is not JSON: {error}") from error
+
+
+def _decoded(kind: type[V], record: object) -> V:
+    try:
+        return decode(kind, record)
+    except ValueError as error:
+        raise StateError(f"state.json has a record that cannot be understood: {error}") from error

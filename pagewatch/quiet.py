@@ -1,0 +1,103 @@
+"""Is there anything to do at all? The short answer to a scheduled run in which nothing is due.
+
+A scheduler asks every few minutes, and nearly always the answer is no. Each run leaves a note of when something will
+be due again, and what would be printed until then. It counts only while the configuration, its environment and
+state.json are byte for byte those it was written for and the clock stands between its two times; otherwise the whole
+program decides. It imports almost nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+FILE = "quiet.json"
+FIELDS = {"config": str, "variables": list, "state": list, "from": float, "until": float, "status": int, "lines": list}
+
+
+def status(arguments: list[str], folder_of_script: str, environment: Mapping[str, str]) -> int | None:
+    """The exit status of a run that has nothing to do, its output printed; None where the run must go its whole way."""
+    options = _options(arguments, folder_of_script)
+    if options is None or sys.stdout.isatty():
+        return None
+    config, folder, as_json = options
+    note = _note(folder)
+    if note is None or not note["from"] <= time.time() < note["until"]:
+        return None
+    if note["config"] != digest(config, note["variables"], environment) or note["state"] != _stamp(folder):
+        return None
+    if as_json:
+        sys.stdout.write("".join(f"{line}\n" for line in note["lines"]))
+        sys.stdout.flush()
+    return int(note["status"])
+
+
+def _options(arguments: list[str], folder_of_script: str) -> tuple[str, str, bool] | None:
+    """The configuration file, the state folder and --json of a plain `check`; None for any other command line."""
+    rest = list(arguments)
+    values: dict[str, str] = {}
+    as_json = False
+    while rest:
+        word = rest.pop(0)
+        if word in ("--config", "--state") and rest:
+            values[word] = rest.pop(0)
+        elif word == "--json":
+            as_json = True
+        elif word != "check":
+            return None
+    config = values.get("--config") or os.path.join(folder_of_script, "watches.yaml")
+    return config, values.get("--state") or os.path.join(os.path.dirname(os.path.abspath(config)), "state"), as_json
+
+
+def write(
+    folder: str, config: tuple[str, list[str]], times: tuple[float, float], status: int, lines: list[str]
+) -> None:
+    """Leaves the note after a run. `config` is its digest and the variables in it. A note that cannot be written is
+    no loss."""
+    values = (*config, _stamp(folder), *times, status, lines)
+    try:
+        with open(
+            os.open(os.path.join(folder, FILE), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
+        ) as file:
+            json.dump(dict(zip(FIELDS, values, strict=True)), file)
+    except OSError:
+        pass
+
+
+def _note(folder: str) -> dict[str, Any] | None:
+    try:
+        with open(os.path.join(folder, FILE), encoding="utf-8") as file:
+            note = json.load(file)
+    except (OSError, ValueError):
+        return None
+    if not isinstance(note, dict) or any(not isinstance(note.get(name), kind) for name, kind in FIELDS.items()):
+        return None
+    return note
+
+
+def digest(config: str, variables: list[str], environment: Mapping[str, str]) -> str:
+    """A digest of all that the configuration is read from: the file, `.env` beside it, and the variables it names."""
+    total = hashlib.sha256()
+    for path in (config, os.path.join(os.path.dirname(os.path.abspath(config)), ".env")):
+        try:
+            with open(path, "rb") as file:
+                total.update(hashlib.sha256(file.read()).digest())
+        except OSError:
+            total.update(b"none")
+    for name in variables:
+        value = environment.get(name)
+        total.update(repr((name, value)).encode("utf-8", "backslashreplace"))
+    return total.hexdigest()
+
+
+def _stamp(folder: str) -> list[int]:
+    try:
+        found = os.stat(os.path.join(folder, "state.json"))
+    except OSError:
+        return []
+    return [found.st_mtime_ns, found.st_size, found.st_ino]

@@ -1,0 +1,233 @@
+"""What one run works with, and what it has found so far: decisions that wait to be saved, rows to be printed, notices
+to be told.
+
+It promises the order on which everything rests: a decision is saved within two seconds, its row is printed when it is
+safe, its notices are sent after that, and a notice leaves the outbox only when its target took it, which is saved at
+once. What could not be saved is not sent. All of it happens in the main thread; other threads put what they have
+found into `events`.
+"""
+
+from __future__ import annotations
+
+import queue
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from pagewatch import notices, output
+from pagewatch.errors import StateError
+from pagewatch.memory import Memory
+from pagewatch.model import (
+    STDOUT,
+    Decision,
+    Delivery,
+    FetchFailed,
+    Notice,
+    Outcome,
+    Plan,
+    Result,
+    RobotsRecord,
+    Settings,
+    Target,
+    Watch,
+)
+from pagewatch.politeness import host_of
+
+SAVE_WITHIN = 1.0  # seconds from a decision to its save: half of what is promised
+SEND_WITHIN = 30.0  # seconds from the save of a notice to the start of its delivery, while looks go on
+LAST_DELIVERY = 32.0  # seconds that deliveries may take at the end: a slow target has been given up by then
+
+Send = Callable[[Sequence[Notice], Sequence[Target], datetime, Callable[[Delivery], None]], frozenset[str]]
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What one fetch showed each of the watches that share it."""
+
+    plans: tuple[Plan, ...]
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass
+class Run:
+    """One run. `decided` and `posted` are seconds of the monotonic clock: when the oldest decision was made that is
+    not saved, and when the oldest notice was saved that nobody has begun to send; 0 for none. `send` is
+    `notify.deliver`."""
+
+    settings: Settings
+    watches: Sequence[Watch]
+    names: frozenset[str]
+    memory: Memory
+    style: output.Style
+    folder: Path
+    start: datetime
+    send: Send
+    force: bool = False
+    dry: bool = False
+    began: float = field(default_factory=time.monotonic)
+    events: queue.SimpleQueue[Looked | Delivery] = field(default_factory=queue.SimpleQueue)
+    learned: Callable[[], Mapping[str, RobotsRecord]] = dict
+    results: list[Result] = field(default_factory=list)
+    unsaved: list[Result] = field(default_factory=list)
+    decided: float = 0.0
+    posted: float = 0.0
+    sending: set[str] = field(default_factory=set)
+    unreachable: list[tuple[Plan, FetchFailed]] = field(default_factory=list)
+    safe: bool = True
+    online: bool = False
+    avoided: int = 0
+    status: int = 0
+
+    def enter(self, plan: Plan, decision: Decision) -> None:
+        """Takes a decision into the memory, to be saved within a second."""
+        self.memory.put(decision.state)
+        if decision.pause is not None:
+            self.memory.hosts[host_of(plan.watch.url)] = decision.pause
+        self.unsaved.append(decision.result)
+        self.post(decision.notices)
+
+    def post(self, posted: Iterable[Notice]) -> None:
+        hidden = self.style.redact
+        self.memory.post(replace(n, title=hidden(n.title), body=hidden(n.body), error="") for n in posted)
+        self.decided = self.decided or time.monotonic()
+
+    def post_general(self, kind: str, gist: str, text: str) -> None:
+        """A notice about no single watch, for all targets that take warnings."""
+        every = [target.name for target in self.settings.targets] or [STDOUT]
+        names = every if self.settings.alert is None else self.settings.alert
+        title, body = notices.warning(kind, "", "", gist, text)
+        event = f"{kind}-{self.start:%Y%m%dT%H%M%S}"
+        self.post(Notice(f"{event}-{name}", "", "", kind, title, body, name, self.start) for name in names)
+
+    def next_event(self, end: float) -> Looked | Delivery | None:
+        """What happens next; None if nothing did until `end`. Saving and sending are done while waiting for it."""
+        while True:
+            clock = time.monotonic()
+            if self.decided and clock >= self.decided + SAVE_WITHIN:
+                self.save()
+            if self.posted and clock >= self.posted + SEND_WITHIN:
+                self.begin_delivery()
+            with suppress(queue.Empty):
+                return self.events.get(timeout=max(0.0, min(SAVE_WITHIN / 2, end - clock)))
+            if clock >= end:
+                return None
+
+    # -- saved, then shown
+
+    def save(self) -> None:
+        """Commits what was decided, then prints its rows: what stands on the screen is safe."""
+        rows, self.unsaved, self.decided = self.unsaved, [], 0.0
+        if not self.dry:
+            for place, record in self.learned().items():
+                self.memory.robots[place] = record
+            self.safe = self._commit()
+            if self.safe and not self.posted and self._to_send():
+                self.posted = time.monotonic()
+        self._show(rows if self.safe else [_not_saved(row) for row in rows])
+
+    def _commit(self) -> bool:
+        try:
+            self.memory.commit()
+        except StateError as error:
+            self.fail(2, str(error))
+            return False
+        return True
+
+    def fail(self, status: int, text: str) -> None:
+        self.status = max(self.status, status)
+        self.complain(text)
+
+    def complain(self, text: str) -> None:
+        print(self.style.clean(text), file=sys.stderr, flush=True)
+
+    def _show(self, rows: Iterable[Result]) -> None:
+        for row in rows:
+            self.results.append(row)
+            self._print(output.row(row, self.style))
+
+    def _print(self, line: str) -> None:
+        if line:
+            print(line, flush=True)
+
+    # -- told
+
+    def deliver(self) -> None:
+        """Sends what is in the outbox, targets side by side; a slow one is left behind after half a minute."""
+        self.begin_delivery()
+        end = time.monotonic() + LAST_DELIVERY
+        while self.sending and (event := self.next_event(end)) is not None:
+            if isinstance(event, Delivery):
+                self.enter_delivery(event)
+        self._print_notices()
+
+    def begin_delivery(self) -> None:
+        """Starts to send what is due and not being sent yet; nothing is sent that is not safe."""
+        self.posted = 0.0
+        if not self.dry and self.safe and (waiting := self._to_send()):
+            targets = [target for target in self.settings.targets if target.name not in self.sending]
+            self.sending |= self.send(waiting, targets, self.start, self.events.put)
+
+    def _to_send(self) -> list[Notice]:
+        names = {target.name for target in self.settings.targets} - self.sending
+        return [
+            notice for notice in self.memory.outbox if notice.target in names and notices.is_due(notice, self.start)
+        ]
+
+    def enter_delivery(self, delivery: Delivery) -> None:
+        """What was taken leaves the outbox, and that is saved at once; what was not is printed the first time, and
+        tried again later."""
+        reasons = dict(delivery.failed)
+        for notice_id in delivery.delivered:
+            self.memory.settle(notice_id, delivery.target)
+        refused = [notice for notice in self.memory.outbox if notice.target == delivery.target and notice.id in reasons]
+        left = [notices.after_failure(notice, reasons[notice.id], self.start) for notice in refused]
+        self.memory.post(left)
+        if delivery.last:
+            self.sending.discard(delivery.target)
+        self._commit()
+        for notice in left:
+            if notice.attempts == 1:
+                self._print(output.message(notice, self.style))
+
+    def _print_notices(self) -> None:
+        """Standard output is a target like the others: what is printed is delivered. A JSON row has told its own
+        notices already."""
+        if self.dry or not self.safe:
+            return
+        told = {row.watch for row in self.results} if self.style.form == "json" else set()
+        for notice in self.memory.outbox:
+            if notice.target == STDOUT:
+                if notice.watch not in told or notice.created != self.start:
+                    self._print(output.message(notice, self.style))
+                self.memory.settle(notice.id, STDOUT)
+        self._commit()
+
+    # -- ended
+
+    def finish(self) -> int:
+        """Forgets what is over, prints the summary, returns the exit status."""
+        if not self.dry:
+            try:
+                self.memory.finish(self.start)
+            except StateError as error:
+                self.fail(2, str(error))
+        names = {target.name for target in self.settings.targets}
+        unsent = [notice for notice in self.memory.outbox if notice.target in names]
+        self._print(output.summary(self.results, self.avoided, len(unsent), self.style))
+        states = (self.memory.find(watch.name) for watch in self.watches)
+        told = any(past is not None and past.episode is not None and past.episode.told for past in states)
+        return self.status or int(told or any(notice.attempts for notice in unsent))
+
+
+def _not_saved(row: Result) -> Result:
+    """What was decided about a look that could not be saved counts for nothing; a watch that was not asked has lost
+    nothing."""
+    if row.outcome in output.NOT_ASKED or row.kind == "config":
+        return row
+    return replace(
+        row, outcome="failed", kind="state-write", detail="what was seen could not be saved", change=None, news=True
+    )

@@ -1,0 +1,309 @@
+"""The architecture, read from the source: who imports whom, where foreign packages come in, and how long things are.
+
+The layers are words < rules < edges < commands < monitor. The dictionaries below are the picture; a module that is not
+in it, or an import that is not, is a decision that somebody has to take here first.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+WORDS = frozenset({"errors", "model"})
+
+# What each rule may import besides words: other rules, only downwards.
+RULES: dict[str, frozenset[str]] = {
+    "charset": frozenset(),
+    "conditions": frozenset(),
+    "config": frozenset(),
+    "diff": frozenset(),
+    "robots": frozenset(),
+    "schedule": frozenset(),
+    "fingerprint": frozenset({"charset"}),
+    "conditional": frozenset({"fingerprint"}),
+    "extract": frozenset({"charset", "fingerprint"}),
+    "sources": frozenset({"charset", "conditions", "extract", "fingerprint"}),
+    "notices": frozenset({"diff"}),
+    "output": frozenset({"diff", "notices"}),
+    "decide": frozenset({"conditional", "conditions", "diff", "fingerprint", "notices", "schedule"}),
+}
+
+EDGES = frozenset({"demo", "fetch", "notify", "politeness", "quiet", "state"})
+
+# The one module that each foreign package belongs to.
+PACKAGES = {
+    "apprise": {"notify"},
+    "bs4": {"extract"},
+    "cssselect": {"extract"},
+    "jmespath": {"sources"},
+    "lxml": {"extract", "sources"},  # HTML and XML
+    "requests": {"fetch"},
+    "soupsieve": {"extract"},
+    "urllib3": {"fetch"},
+    "yaml": {"config"},
+}
+
+# Rules take text and values: what the standard library has of networks, files, processes and clocks is for edges.
+OUTSIDE = frozenset(
+    {
+        *("asyncio", "concurrent", "glob", "http", "logging", "multiprocessing", "os", "pathlib", "random", "secrets"),
+        *("shutil", "signal", "smtplib", "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time"),
+        "urllib.request",
+    }
+)
+CLOCKS = frozenset({"now", "today", "utcnow"})
+
+LINES_OF_A_MODULE = 400
+LINES_OF_A_FUNCTION = 60
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file. `name` is that below pagewatch ("fetch", "commands.test"), or "monitor"."""
+
+    name: str
+    path: Path
+
+    @cached_property
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, str(self.path))
+
+    @property
+    def layer(self) -> str:
+        if self.name.startswith("commands."):
+            return "commands"
+        layers = {"words": WORDS, "rules": RULES.keys(), "edges": EDGES, "monitor": {"monitor"}}
+        return next((layer for layer, names in layers.items() if self.name in names), "")
+
+    def at(self, node: ast.stmt | ast.expr | ast.excepthandler) -> str:
+        return f"{self.path.relative_to(PROJECT).as_posix()}:{node.lineno}"
+
+    @cached_property
+    def imports(self) -> list[str]:
+        """The full names of all that is imported, wherever it stands."""
+        return [name for node in ast.walk(self.tree) for name in imported(node)]
+
+    @property
+    def siblings(self) -> set[str]:
+        """The names of this project's modules among the imports."""
+        found = set()
+        for name in self.imports:
+            if name.split(".")[0] in ("pagewatch", "monitor"):
+                found.add(longest_module(name))
+        return found
+
+    @property
+    def packages(self) -> set[str]:
+        """The foreign packages among the imports."""
+        tops = {name.split(".")[0] for name in self.imports}
+        return tops - sys.stdlib_module_names - {"pagewatch", "monitor"}
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        assert node.level == 0, f"line {node.lineno}: imports of this project give the full name"
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    elif isinstance(node, ast.Call) and called(node) in ("import_module", "__import__"):
+        assert node.args and isinstance(node.args[0], ast.Constant), f"line {node.lineno}: which module is imported?"
+        yield str(node.args[0].value)
+
+
+def called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def longest_module(name: str) -> str:
+    """pagewatch.model.Watch -> model; pagewatch.commands.list.run -> commands.list; pagewatch.VERSION -> ""."""
+    parts = name.split(".")
+    if parts[0] == "monitor":
+        return "monitor"
+    depth = 3 if parts[1:2] == ["commands"] else 2
+    below = ".".join(parts[1:depth])
+    return below if below in NAMES or below.startswith("commands.") else ""
+
+
+def modules() -> list[Module]:
+    found = [Module("monitor", PROJECT / "monitor.py")]
+    for path in sorted((PROJECT / "pagewatch").rglob("*.py")):
+        if path.name != "__init__.py":
+            below = path.relative_to(PROJECT / "pagewatch").with_suffix("")
+            found.append(Module(".".join(below.parts), path))
+    return found
+
+
+MODULES = modules()
+NAMES = frozenset(module.name for module in MODULES)
+PACKAGE_FILES = sorted((PROJECT / "pagewatch").rglob("__init__.py"))
+
+
+def functions(module: Module) -> Iterator[Function]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, Function):
+            yield node
+
+
+# ------------------------------------------------------------------------------------------------ who imports whom
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+def test_every_module_has_a_layer(module: Module) -> None:
+    assert module.layer, f"{module.name} stands in no layer of tests/test_imports.py"
+
+
+def test_the_layers_name_only_modules_that_exist() -> None:
+    assert sorted((WORDS | RULES.keys() | EDGES) - NAMES) == []
+
+
+def allowed(module: Module) -> frozenset[str]:
+    of_layer: dict[str, frozenset[str]] = {
+        "words": WORDS,
+        "rules": WORDS | RULES.get(module.name, frozenset()),
+        "edges": WORDS | RULES.keys(),
+        "commands": WORDS | RULES.keys() | EDGES,
+        "monitor": NAMES - {"monitor"},
+    }
+    return of_layer[module.layer]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+def test_a_module_imports_only_what_is_below_it(module: Module) -> None:
+    upwards = module.siblings - allowed(module) - {""}
+    assert not upwards, f"{module.name} ({module.layer}) imports {', '.join(sorted(upwards))}"
+
+
+def test_the_imports_have_no_cycle() -> None:
+    TopologicalSorter({module.name: module.siblings for module in MODULES}).prepare()
+
+
+def test_words_import_the_standard_library_only() -> None:
+    assert {module.name: module.packages for module in MODULES if module.layer == "words" and module.packages} == {}
+
+
+@pytest.mark.parametrize(
+    "module", [module for module in MODULES if module.layer == "rules"], ids=lambda module: module.name
+)
+def test_rules_know_no_network_no_files_and_no_clock(module: Module) -> None:
+    outside = {name for name in module.imports for known in OUTSIDE if f"{name}.".startswith(f"{known}.")}
+    assert not outside, f"{module.name} imports {', '.join(sorted(outside))}"
+    calls = [node for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
+    asked = [module.at(node) for node in calls if called(node) in CLOCKS or getattr(node.func, "id", "") == "open"]
+    assert not asked, f"a clock or a file is asked in {', '.join(asked)}"
+
+
+def test_each_foreign_package_is_imported_by_its_own_module() -> None:
+    importers = defaultdict(set)
+    for module in MODULES:
+        for package in module.packages:
+            importers[package].add(module.name)
+    assert {package: by for package, by in importers.items() if by - PACKAGES.get(package, set())} == {}
+
+
+def test_the_environment_is_read_by_the_script_only() -> None:
+    readers = [
+        module.at(node)
+        for module in MODULES
+        if module.name != "monitor"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv")
+    ]
+    assert readers == []
+
+
+def test_imports_stand_at_the_top_of_their_module() -> None:
+    """But for monitor.py: what is slow to load is imported once it is known that something is due."""
+    late = [
+        (module.name, function.name)
+        for module in MODULES
+        for function in functions(module)
+        if any(list(imported(node)) for node in ast.walk(function))
+    ]
+    assert [place for place in late if place[0] != "monitor"] == []
+    assert len(late) <= 2, f"imports inside functions: {late}"
+
+
+def test_the_package_is_a_map_and_nothing_else() -> None:
+    for path in PACKAGE_FILES:
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        assert all(is_text(node) for node in body), f"{path.relative_to(PROJECT)} has more than its docstring"
+
+
+def is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def test_the_map_names_every_module() -> None:
+    text = (PROJECT / "pagewatch" / "__init__.py").read_text(encoding="utf-8")
+    named = set(text.replace(",", " ").replace(".py", " ").split())
+    assert [name for name in sorted(NAMES - {"monitor"}) if name.split(".")[-1] not in named] == []
+
+
+# ------------------------------------------------------------------------------------------------ how it is written
+
+
+def broad(handler: ast.expr | None) -> bool:
+    """Whether it catches what nobody has thought of: everything, Exception or BaseException."""
+    if isinstance(handler, ast.Tuple):
+        return any(broad(element) for element in handler.elts)
+    return handler is None or getattr(handler, "id", "") in ("Exception", "BaseException")
+
+
+def cleans_up(handler: ast.ExceptHandler) -> bool:
+    """`except BaseException: …; raise` hides nothing."""
+    last = handler.body[-1]
+    return getattr(handler.type, "id", "") == "BaseException" and isinstance(last, ast.Raise) and last.exc is None
+
+
+def swallows(node: ast.ExceptHandler | ast.Call) -> bool:
+    if isinstance(node, ast.ExceptHandler):
+        return broad(node.type) and not cleans_up(node)
+    return called(node) == "suppress" and any(broad(what) for what in node.args)
+
+
+def test_except_exception_stands_twice_and_in_the_script() -> None:
+    """Around one look, and in `main`: a third would hide what somebody has to hear."""
+    guards = [
+        (module.name, module.at(node))
+        for module in MODULES
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ExceptHandler | ast.Call) and swallows(node)
+    ]
+    assert [place for name, place in guards if name != "monitor"] == []
+    assert len(guards) == 2, guards
+
+
+def test_no_module_is_long() -> None:
+    lengths = {module.name: len(module.text.splitlines()) for module in MODULES}
+    assert {name: lines for name, lines in lengths.items() if lines > LINES_OF_A_MODULE} == {}
+
+
+def test_no_function_is_long() -> None:
+    lengths = {
+        f"{module.at(function)} {function.name}": (function.end_lineno or 0) - function.lineno + 1
+        for module in MODULES
+        for function in functions(module)
+    }
+    assert {name: lines for name, lines in lengths.items() if lines > LINES_OF_A_FUNCTION} == {}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+def test_every_module_says_what_it_is_for(module: Module) -> None:
+    docstring = ast.get_docstring(module.tree) or ""
+    assert docstring.splitlines()[:1] and docstring.splitlines()[0].strip(), f"{module.path.name} has no docstring"
