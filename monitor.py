@@ -17,6 +17,8 @@ if sys.version_info < (3, 10):
 
 from pagewatch import quiet
 
+if sys.stdout is None:  # pythonw.exe: nobody looks
+    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 if __name__ == "__main__":
@@ -26,16 +28,16 @@ if __name__ == "__main__":
         sys.exit(_status)
 
 import argparse
-import difflib
 import hashlib
+import io
 import json
-import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -49,7 +51,7 @@ try:
     from pagewatch import commandline, conditional, config, decide, lock, notices, output, quiet, schedule, setup, state
 except ModuleNotFoundError as missing:
     sys.exit(lacking(missing))
-from pagewatch.errors import ConfigError, MonitorError, UsageError
+from pagewatch.errors import ConfigError, MonitorError, UsageError, unknown
 from pagewatch.memory import Memory
 from pagewatch.model import (
     NETWORK_KINDS,
@@ -58,21 +60,16 @@ from pagewatch.model import (
     Deferred,
     Delivery,
     Disallowed,
-    Every,
     FetchFailed,
     Notice,
     Outcome,
-    Pause,
     Plan,
     Representation,
     Result,
-    RobotsRecord,
-    Settings,
     Target,
     Watch,
-    WatchState,
 )
-from pagewatch.politeness import Politeness, host_of
+from pagewatch.politeness import host_of
 from pagewatch.run import Looked, Run
 
 if TYPE_CHECKING:
@@ -131,7 +128,9 @@ def sort_out(this: Run) -> list[Plan]:
     plans = []
     for watch in this.watches:
         past = this.memory.state_of(watch.name, watch.url, watch.select, this.names)
-        waits = schedule.reason_to_wait(watch, past, this.memory.hosts.get(host_of(watch.url)), this.start, this.force)
+        waits = schedule.reason_to_wait(
+            watch, past, this.memory.hosts.get(host_of(watch.url)), this.start, this.options.now
+        )
         if waits is None:
             plans.append(conditional.plan(watch, this.settings, past, this.start))
         else:
@@ -149,12 +148,12 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
     fetches = asking.share(this.settings, plans)
     this.avoided += len(plans) - len(fetches)
     robots = asking.known_robots(fetches, this.memory.robots.get)
-    web = open_web(this.settings, robots, this.memory.hosts, this.began + LAST_REQUEST, this.force)
+    web = asking.open_web(this.settings, robots, this.memory.hosts, this.options, this.began + LAST_REQUEST)
     this.learned = lambda: web.hosts.learned
 
     def look_and_report(fetch: Fetch, session: Session) -> None:
         looked = look(web, fetch, session)
-        if pause := decide.pause_after(fetch[0], looked.outcomes[0], now_utc()):
+        if pause := decide.pause_after(fetch[0], looked.outcomes[0], this.options.clock()):
             web.hosts.pause(host_of(fetch[0].watch.url), pause)
         this.events.put(looked)
 
@@ -188,7 +187,9 @@ def enter(this: Run, plan: Plan, outcome: Outcome) -> None:
     decision = guarded(partial(decide.decide, plan, outcome, this.start, this.memory.was_reset(plan.past.id)))
     bug = decision if isinstance(decision, FetchFailed) else outcome
     if isinstance(bug, FetchFailed) and bug.kind == "internal":
-        reason = f"a bug in monitor.py; its traceback is in {keep_traceback(this.folder, bug.reason)}"
+        reason = (
+            f"a bug in monitor.py; its traceback is in {keep_traceback(this.options.state, bug.reason, this.start)}"
+        )
         this.fail(3, f"{plan.watch.name}: {reason}")
         decision = decide.decide(plan, replace(bug, reason=reason), this.start)
     assert isinstance(decision, Decision)
@@ -236,26 +237,16 @@ def tell_online(this: Run, since: datetime) -> None:
 
 def check(options: argparse.Namespace) -> int:
     """One run, alone with its state."""
-    start, style = now_utc(), style_of(options)
+    start, style = options.clock(), setup.style_of(options)
     with lock.lock(options.state, now=start, wait=options.wait) as held:
         if isinstance(held, lock.Busy):
             return say_busy(held, start, style)
-        memory = state.open_memory(options.state, start)
+        open_memory = state.read_memory if options.dry_run else state.open_memory
+        memory = open_memory(options.state, start)
+        this = Run(memory, options, start, send, style)
         if memory.recovered:
             said = f"was damaged: kept as {memory.recovered}; the copy from the start of the last good run is used"
-            print(f"{options.state / state.STATE} {said}", file=sys.stderr)
-        this = Run(
-            Settings("", "", timedelta(0)),
-            (),
-            frozenset(),
-            memory,
-            style,
-            options.state,
-            start,
-            send,
-            options.now,
-            options.dry_run,
-        )
+            this.complain(f"{options.state / state.STATE} {said}")
         try:
             configuration = configured(options, memory)
         except ConfigError as error:
@@ -264,22 +255,23 @@ def check(options: argparse.Namespace) -> int:
             this.save()
             this.deliver()
             raise
-        take_up(this, configuration, options)
+        take_up(this, configuration)
         try:
             status = run(this)
         except KeyboardInterrupt:
             this.save()
             raise
         if not (options.dry_run or options.names or configuration.problems):
-            leave_note(this, options.config, sorted(configuration.variables), status)
+            leave_note(this, sorted(configuration.variables), status)
         return status
 
 
-def take_up(this: Run, configuration: config.Configuration, options: argparse.Namespace) -> None:
+def take_up(this: Run, configuration: config.Configuration) -> None:
     """Enters the configuration into the run: the watches that are asked for, and a row for each that is broken."""
+    options = this.options
     this.settings, this.names = configuration.settings, frozenset(configuration.names)
     this.watches = chosen(configuration, options.names)
-    this.style = style_of(options, configuration.secrets)
+    this.style = setup.style_of(options, configuration.secrets)
     lines = [config.line(problem, options.config.name) for problem in configuration.problems]
     for line in lines:
         this.fail(2, line)
@@ -306,21 +298,16 @@ def chosen(configuration: config.Configuration, names: Sequence[str]) -> list[Wa
     watches = {watch.name: watch for watch in configuration.watches}
     for name in names:
         if name not in configuration.names:
-            raise UsageError(unknown(name, configuration.names))
+            raise UsageError(unknown("watch", name, configuration.names))
         if name in watches and not watches[name].enabled:
             raise UsageError(f'watch "{name}" is switched off in watches.yaml (enabled: false)')
     return [watch for watch in configuration.watches if watch.enabled and (not names or watch.name in names)]
 
 
-def unknown(name: str, names: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, names, 1)
-    return f'there is no watch "{name}"' + (f': did you mean "{near[0]}"?' if near else "; `monitor.py list` shows all")
-
-
-def leave_note(this: Run, path: Path, variables: list[str], status: int) -> None:
+def leave_note(this: Run, variables: list[str], status: int) -> None:
     """For the runs in which nothing will be due (`quiet`): until when that is, what they print, and their exit
     status."""
-    now, until, rows = now_utc(), [], []
+    now, until, rows = this.options.clock(), [], []
     outbox = this.memory.outbox
     if status > 1 or any(notices.is_due(notice, now) for notice in outbox):
         return
@@ -334,9 +321,13 @@ def leave_note(this: Run, path: Path, variables: list[str], status: int) -> None
     until += [notices.due_at(notice) for notice in outbox]
     style = replace(this.style, form="json")
     lines = [*(output.row(row, style) for row in rows), output.summary(rows, 0, len(outbox), style)]
-    digest = quiet.digest(str(path), variables, os.environ)
+    digest = quiet.digest(str(this.options.config), variables, this.options.environment)
     quiet.write(
-        str(this.folder), (digest, variables), (now.timestamp(), min(until, default=now).timestamp()), status, lines
+        str(this.options.state),
+        (digest, variables),
+        (now.timestamp(), min(until, default=now).timestamp()),
+        status,
+        lines,
     )
 
 
@@ -352,40 +343,17 @@ def say_busy(held: lock.Busy, start: datetime, style: output.Style) -> int:
     return 0
 
 
-# ---------------------------------------------------------------------------------------------------- what it stands on
-
-
-def configured(options: argparse.Namespace, memory: Memory | None = None) -> config.Configuration:
-    """watches.yaml, checked; the packages that select and notify check it once per edit, if `memory` knows the last
-    one."""
-    configuration = setup.read_configuration(options.config, os.environ)
-    digest = setup.digest(options.config, configuration, os.environ)
-    if memory is not None and memory.checked == digest:
+def configured(options: argparse.Namespace, memory: Memory) -> config.Configuration:
+    """watches.yaml, checked; by the packages that select and notify once per edit."""
+    configuration = setup.read_configuration(options)
+    digest = setup.digest(options, configuration)
+    if memory.checked == digest:
         return configuration
-    from pagewatch import css, notify, sources
+    from pagewatch import checking
 
-    checks = {"selector": css.check_selector, "path": sources.check_path, "target": notify.check_target}
-    configuration = config.check(configuration, file=options.config.name, **checks)
-    if memory is not None:
-        memory.checked = "" if configuration.problems else digest
+    configuration = checking.checked(configuration, options.config.name)
+    memory.checked = "" if configuration.problems else digest
     return configuration
-
-
-def open_web(
-    this_settings: Settings,
-    robots: Mapping[str, RobotsRecord],
-    pauses: Mapping[str, Pause],
-    deadline: float,
-    force: bool,
-) -> Web:
-    """The way out, as the environment describes it."""
-    from urllib.request import getproxies
-
-    from pagewatch import asking, connections
-
-    hosts = Politeness(this_settings, robots, pauses, now=now_utc, deadline=deadline, override_backoff=force)
-    bundle = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("SSL_CERT_FILE", "")
-    return asking.Web(this_settings, connections.Client(ca_bundle=bundle, proxies=getproxies()), hosts)
 
 
 def send(
@@ -396,114 +364,17 @@ def send(
     return notify.deliver(outbox, targets, now, report)
 
 
-def style_of(options: argparse.Namespace, secrets: Iterable[str] = ()) -> output.Style:
-    terminal = sys.stdout.isatty()
-    form = "json" if getattr(options, "json", False) else "terminal" if terminal else "pipe"
-    return output.style(form, options.verbosity, terminal and not os.environ.get("NO_COLOR"), secrets)
+# ------------------------------------------------------------------------------------------------------- the only exit
 
 
-def now_utc() -> datetime:
-    return datetime.now(timezone.utc).replace(microsecond=0)
-
-
-def keep_traceback(folder: Path, text: str) -> Path:
-    """Writes the traceback of a bug beside the state, for its owner only."""
-    path = folder / f"error-{now_utc():%Y%m%dT%H%M%SZ}.txt"
-    with (
-        suppress(OSError),
-        open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file,
-    ):
-        file.write(f"pagewatch {VERSION}, Python {sys.version}\n{text}\n")
-    return path
-
-
-# -------------------------------------------------------------------------------------------------------- the commands
-
-
-def test_command(options: argparse.Namespace) -> int:
-    from pagewatch import asking
-    from pagewatch.commands import test
-
-    configuration, memory = configured(options), state.read_memory(options.state, now_utc())
-    watch = watch_to_test(options, configuration)
-    web = open_web(configuration.settings, {}, memory.hosts, time.monotonic() + LAST_REQUEST, force=True)
-    plan = conditional.plan(watch, configuration.settings, WatchState("", watch.name, watch.url), now_utc())
-    with web.client.session() as session:
-        return test.explain(
-            plan, lambda plan: asking.ask(web, (plan,), session), style_of(options, configuration.secrets)
-        )
-
-
-def watch_to_test(options: argparse.Namespace, configuration: config.Configuration) -> Watch:
-    watches = {watch.name: watch for watch in configuration.watches}
-    if options.name in watches:
-        watch = watches[options.name]
-        return replace(watch, select=options.select or watch.select)
-    if not options.name.lower().startswith(("http://", "https://")):
-        raise UsageError(unknown(options.name, configuration.names))
-    from pagewatch import css
-
-    if options.select and (wrong := css.check_selector(options.select)):
-        raise UsageError(f"--select: {wrong}")
-    day = timedelta(days=1)
-    return Watch(options.name, options.name, 0, Every(day, day), select=options.select)
-
-
-def list_command(options: argparse.Namespace) -> int:
-    from pagewatch.commands import list as command
-
-    configuration, memory = configured(options), state.read_memory(options.state, now_utc())
-    style = style_of(options, configuration.secrets)
-    return command.show(configuration, memory, state.damaged_files(options.state), style, now_utc())
-
-
-def forget_command(options: argparse.Namespace) -> int:
-    from pagewatch.commands import forget
-
-    if bool(options.name) == bool(options.target):
-        raise UsageError("name either a watch, or a target with --target")
-    start = now_utc()
-    with lock.lock(options.state, now=start, wait=10) as held:
-        if isinstance(held, lock.Busy):
-            raise UsageError("another run is at work: try again when it has ended")
-        memory = state.open_memory(options.state, start)
-        return forget.forget_target(memory, options.target) if options.target else forget.forget(memory, options.name)
-
-
-def doctor_command(options: argparse.Namespace) -> int:
-    from pagewatch.commands import doctor
-
-    try:
-        configuration = configured(options)
-    except ConfigError as error:
-        return doctor.report_broken(error.problems)
-    lines = [config.line(problem, options.config.name) for problem in configuration.problems]
-    style = style_of(options, configuration.secrets)
-    status = doctor.examine(configuration, lines, (options.config, options.state), style, now_utc())
-    return max(status, doctor.send_to_all(configuration.settings.targets, now_utc(), style)) if options.send else status
-
-
-def demo_command(options: argparse.Namespace) -> int:
-    from pagewatch.commands import demo
-
-    return demo.demonstrate(main)
-
-
-COMMANDS = {
-    "check": check,
-    "test": test_command,
-    "list": list_command,
-    "forget": forget_command,
-    "doctor": doctor_command,
-    "demo": demo_command,
-}
-
-
-def main(arguments: Sequence[str]) -> int:
-    """The only exit: a fault of the user is one sentence and 2, a bug is a file with its traceback and 3."""
+def main(arguments: Sequence[str], clock: Callable[[], datetime] | None = None) -> int:
+    """One sentence and 2 for a fault of the user; 3 and a file with its traceback for a bug."""
     options = commandline.parse(arguments, Path(HERE))
+    options.clock, options.environment, options.main = clock or now_utc, os.environ, main
     try:
-        return COMMANDS[options.command](options)
+        if options.command == "check":
+            return check(options)
+        return int(import_module(f"pagewatch.commands.{options.command}").run(options))
     except MonitorError as error:
         print(error, file=sys.stderr)
         return 2
@@ -513,14 +384,28 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except Exception:
-        place = keep_traceback(options.state, traceback.format_exc())
+        place = keep_traceback(options.state, traceback.format_exc(), now_utc())
         print(f"a bug in monitor.py; its traceback is in {place}", file=sys.stderr)
         return 3
 
 
+def now_utc() -> datetime:
+    return datetime.now(timezone.utc).replace(microsecond=0)
+
+
+def keep_traceback(folder: Path, text: str, now: datetime) -> Path:
+    """Writes the traceback of a bug beside the state, for its owner only."""
+    path = folder / f"error-{now:%Y%m%dT%H%M%SZ}.txt"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    with suppress(OSError), open(os.open(path, flags, 0o600), "a", encoding="utf-8") as file:
+        file.write(f"pagewatch {VERSION}, Python {sys.version}\n{text}\n")
+    return path
+
+
 if __name__ == "__main__":
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a narrow encoding is no reason to fail
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a narrow encoding is no reason to fail
     exit_status = main(sys.argv[1:])
     sys.stdout.flush()
     os._exit(exit_status)  # threads that hang in a dead host or target are left behind

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import queue
 import threading
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from urllib.request import getproxies
 
 from pagewatch import fetch
 from pagewatch.connections import Client, Session
 from pagewatch.hops import Request
-from pagewatch.model import Answer, Plan, RobotsRecord, Settings, Validators
+from pagewatch.model import Answer, Pause, Plan, RobotsRecord, Settings, Validators
 from pagewatch.politeness import GetRobots, Politeness, host_of
 from pagewatch.robots import origin
 
@@ -35,6 +37,21 @@ class Web:
     settings: Settings
     client: Client
     hosts: Politeness
+
+
+def open_web(
+    settings: Settings,
+    robots: Mapping[str, RobotsRecord],
+    pauses: Mapping[str, Pause],
+    options: Namespace,
+    deadline: float,
+) -> Web:
+    """The way out, as the environment describes it. `robots` and `pauses` are what earlier runs know."""
+    environment, clock = options.environment, options.clock
+    bundle = environment.get("REQUESTS_CA_BUNDLE") or environment.get("SSL_CERT_FILE", "")
+    force = getattr(options, "now", True)
+    hosts = Politeness(settings, robots, pauses, now=clock, deadline=deadline, override_backoff=force)
+    return Web(settings, Client(ca_bundle=bundle, proxies=getproxies(), now=clock), hosts)
 
 
 def share(settings: Settings, plans: Iterable[Plan]) -> list[Fetch]:

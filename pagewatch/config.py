@@ -74,7 +74,7 @@ def load(data: bytes, *, file: str, environment: Mapping[str, str], not_yet: fro
     top = {key: fill(node, environment, used) for key, node in top.items()}
     settings, targets, wrong_settings = top_level.read(top)
     defaults = _defaults(top.get("defaults"), frozenset(targets.lines), not_yet)
-    found = _Found(defaults, tuple(targets.lines), settings.alert, not_yet)
+    found = _Found(defaults, tuple(targets.lines), frozenset(targets.lines), settings.alert, not_yet)
     fatal = _of_file([*unknown, *wrong_settings, *defaults.problems]) + found.read(top.get("watches"))
     if targets.lines and not targets.usable:
         fatal += _of_file([(top["notify"].line, NOBODY)])
@@ -179,6 +179,7 @@ class _Found:
 
     defaults: Entry
     targets: tuple[str, ...]
+    declared: frozenset[str]
     alert: tuple[str, ...] | None
     not_yet: frozenset[str]
     watches: list[Watch] = field(default_factory=list)
@@ -203,7 +204,7 @@ class _Found:
         if not isinstance(node, document.Mapping):
             self._refuse(node, number)
             return
-        entry = keys.combine(keys.read(node, frozenset(self.targets), self.not_yet), self.defaults, node.line)
+        entry = keys.combine(keys.read(node, self.declared, self.not_yet), self.defaults, node.line)
         url = keys.shown_url(entry)
         name = keys.shown_name(entry) or f"watch {number}"
         self.names.append(name)
@@ -219,8 +220,8 @@ class _Found:
             self.places += _places(self.watches[-1], entry.given, url)
 
     def _refuse(self, node: Node, number: int) -> None:
-        written = node.written.strip() if isinstance(node, Scalar | Broken) else ""
-        url = without_password(written) if re.match("https?://", written) else ""
+        written = without_password(node.written) if isinstance(node, Scalar | Broken) else ""
+        url = written if re.match("https?://", written) else ""
         self.names.append(url or f"watch {number}")
         message = node.message if isinstance(node, Broken) else "a watch has keys: write - name: … and below it url: …"
         self.problems.append(Problem(node.line, message, self.names[-1], url))

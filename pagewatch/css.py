@@ -32,6 +32,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 _POSITIONS = frozenset({"first-child", "last-child", "only-child", "first-of-type", "last-of-type", "only-of-type"})
 _COUNTS = frozenset({"nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type"})
+_ASKS_TEXT = re.compile(r":(?:-soup-)?contains|:empty|:dir\(|:placeholder-shown|:root", re.IGNORECASE)
 _OPERATORS = frozenset({"exists", "=", "~=", "|=", "^=", "$=", "*="})
 
 
@@ -92,6 +93,11 @@ def _with_prefix(found: re.Match[str]) -> str:
 # ------------------------------------------------------------------------------------------------ what it finds
 
 
+def asks_text(selector: str) -> bool:
+    """Whether the engine looks at text to answer, and not only at elements and attributes."""
+    return _ASKS_TEXT.search(selector) is not None
+
+
 def compiled(selector: str, prefixes: tuple[str, ...] = ()) -> soupsieve.SoupSieve:
     """For a soup in which each of `prefixes` is its own namespace; the engine keeps what it has compiled.
 
@@ -109,7 +115,7 @@ def xpath(selector: str) -> Any:
         if not all(_translates(part.parsed_tree) and part.pseudo_element is None for part in selectors):
             return None
         return etree.XPath(" | ".join(map(_Translator().selector_to_xpath, selectors)), smart_strings=False)
-    except (SelectorError, etree.XPathError):
+    except (SelectorError, etree.XPathError, ValueError):  # ValueError: control characters
         return None
 
 

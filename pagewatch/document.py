@@ -115,7 +115,7 @@ def decode(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise Wrong(line, f"byte 0x{data[error.start]:02X} is not UTF-8: save the file as UTF-8") from None
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if odd := FORBIDDEN.search(text):
         line = text.count("\n", 0, odd.start()) + 1
         advice = "save the file as UTF-8" if odd[0] == "\0" else "take it out"
@@ -134,8 +134,6 @@ def compose(text: str, loader: Any) -> Any:
         return yaml.compose(text, Loader=yaml.BaseLoader)
     except yaml.MarkedYAMLError as error:
         raise Wrong(*_explained(error, text.split("\n"))) from None
-    except yaml.YAMLError as error:
-        raise Wrong(0, f"this is not YAML: {' '.join(str(error).split())}") from None
     except RecursionError:
         raise Wrong(0, f"values are nested more than {DEEPEST} deep") from None
 
@@ -169,11 +167,9 @@ def _explained(error: yaml.MarkedYAMLError, lines: list[str]) -> tuple[int, str]
     problem = error.problem or ""
     explained = ((starts, message) for known, starts, message in EXPLAINED if known in problem)
     starts, message = next(explained, (False, f"this is not YAML: {problem}"))
-    first, last = error.context_mark or error.problem_mark, error.problem_mark or error.context_mark
-    if first is None or last is None:
-        return 0, message
-    line = (first if starts else last).line
-    cut = [number for number in range(line, min(last.line, len(lines) - 1) + 1) if HASH.search(lines[number])]
+    marks = [mark.line for mark in (error.context_mark, error.problem_mark) if mark is not None] or [-1]
+    line = marks[0] if starts else marks[-1]
+    cut = [number for number in range(max(line, 0), min(marks[-1] + 1, len(lines))) if HASH.search(lines[number])]
     if cut and "expected" in problem:
         return cut[0] + 1, f"{message}; an unquoted # starts a YAML comment"
     return line + 1, message

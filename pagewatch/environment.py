@@ -114,8 +114,9 @@ def _filled(scalar: Scalar, environment: Mapping[str, str], used: set[str]) -> N
 
 
 def without_password(url: str) -> str:
-    """The URL as it may be shown: no password in its user part."""
-    return re.sub(r"//([^/?#@:]*):[^/?#]*@", r"//\1@", url, count=1)
+    """The URL as it may be shown: on one line, no password in its user part."""
+    clean = "".join(character if character.isprintable() else "\ufffd" for character in url.strip())
+    return re.sub(r"//([^/?#@:]*):[^/?#]*@", r"//\1@", clean, count=1)
 
 
 def secrets(values: Iterable[str], targets: Iterable[Target], watches: Iterable[Watch]) -> frozenset[str]:

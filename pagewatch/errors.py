@@ -1,10 +1,12 @@
 """What a person must hear: the errors whose text is for the user.
 
-Each says what is wrong, where, and what to do. Everything that the web may well answer is a value (`model`), not an error.
+Each says what is wrong, where, and what to do. Everything that the web may well answer is a value (`model`), not an
+error.
 """
 
 from __future__ import annotations
 
+import difflib
 import errno
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -18,8 +20,8 @@ class MonitorError(Exception):
 
 
 class ConfigError(MonitorError):
-    """watches.yaml (or what it refers to) cannot be used; one complete line a problem. `settings` are what could be read
-    of the top level, so that its targets can be told; None where nothing could."""
+    """watches.yaml (or what it refers to) cannot be used; one complete line a problem. `settings` are what could be
+    read of the top level, so that its targets can be told; None where nothing could."""
 
     def __init__(self, problems: Iterable[str], settings: Settings | None = None) -> None:
         self.problems = tuple(problems)
@@ -43,3 +45,9 @@ def reason(error: OSError) -> str:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{said} (run as the user whom the folder belongs to, or give it to this one)"
     return said
+
+
+def unknown(what: str, name: str, names: Iterable[str]) -> str:
+    """That there is no such thing, and what may have been meant."""
+    near = difflib.get_close_matches(name, list(names), 1)
+    return f'there is no {what} "{name}"' + (f': did you mean "{near[0]}"?' if near else "")

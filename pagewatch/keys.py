@@ -275,4 +275,4 @@ def shown_name(entry: Entry) -> str:
 def shown_url(entry: Entry) -> str:
     """The URL as written, without a password."""
     node = entry.given.get("url")
-    return without_password(node.written.strip()) if isinstance(node, Scalar | Broken) else ""
+    return without_password(node.written) if isinstance(node, Scalar | Broken) else ""

@@ -22,7 +22,8 @@ NETWORK_KINDS = frozenset({"connection", "dns", "tls", "timeout"})  # `FetchFail
 
 @dataclass(frozen=True)
 class Every:
-    """How often: a fixed interval (low == high), or bounds between which it adapts (halved on change, doubled on none)."""
+    """How often: a fixed interval (low == high), or bounds between which it adapts (halved on change, doubled on
+    none)."""
 
     low: timedelta
     high: timedelta
@@ -53,12 +54,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Watch:
-    """One entry of `watches`, complete with defaults. Empty strings and tuples mean "not given" (README, "watches.yaml").
+    """One entry of `watches`, complete with defaults. Empty strings and tuples mean "not given" (README,
+    "watches.yaml").
 
-    `targets` and `alerts` are names of targets for changes and for warnings; `(STDOUT,)` where the file has no target, `()` where
-    the watch wants none. `fields` maps names to `selector@attribute`; `counted` is a feed's list of what counts. `number` maps a
-    field's name ("" is the whole text) to its decimal mark ("" is inferred). `timeout` is in seconds, per read.
-    `body_type` is the media type of `body`. `robots_reason` is why robots.txt is ignored, "" where it is obeyed.
+    `targets` and `alerts` are names of targets for changes and for warnings; `(STDOUT,)` where the file has no
+    target, `()` where the watch wants none. `fields` maps names to `selector@attribute`; `counted` is a feed's list
+    of what counts. `number` maps a field's name ("" is the whole text) to its decimal mark ("" is inferred).
+    `timeout` is in seconds, per read. `body_type` is the media type of `body`. `robots_reason` is why robots.txt is
+    ignored, "" where it is obeyed.
     """
 
     name: str
@@ -103,7 +106,8 @@ class Watch:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong in watches.yaml. `watch` is the name of the watch that it takes out, "" where it concerns the whole file."""
+    """Something wrong in watches.yaml. `watch` is the name of the watch that it takes out, "" where it concerns the
+    whole file."""
 
     line: int
     message: str
@@ -116,7 +120,8 @@ class Problem:
 
 @dataclass(frozen=True)
 class Validators:
-    """ETag and Last-Modified byte for byte as received (RFC 9110 §8.8), read as Latin-1; `url` is the URL that gave them."""
+    """ETag and Last-Modified byte for byte as received (RFC 9110 §8.8), read as Latin-1; `url` is the URL that gave
+    them."""
 
     etag: str = ""
     last_modified: str = ""
@@ -128,7 +133,8 @@ class Validators:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a robots.txt says of one URL (RFC 9309 §2.2). `line` and `rule` are those that decided; line 0 where none did."""
+    """What a robots.txt says of one URL (RFC 9309 §2.2). `line` and `rule` are those that decided; line 0 where none
+    did."""
 
     allowed: bool
     rule: str = ""
@@ -141,11 +147,12 @@ class Verdict:
 class Representation:
     """A complete answer whose body is content.
 
-    `url` is the final URL, `body` the bytes after content decoding, `charset` the header's parameter as written ("" if none),
-    `fresh_for` how long it may be reused from now (RFC 9111 §4.2; None: it does not say), `moved_to` the new address where
-    a permanent redirect (301, 308) was followed from the watch's own URL, `conditional` whether validators were sent,
-    `repeated_etag` that a conditional request was answered in full with the very ETag that was sent, `challenge` a header
-    by which a service says that it is checking the visitor, `content_encoding` the coding that was taken off the body.
+    `url` is the final URL, `body` the bytes after content decoding, `charset` the header's parameter as written (""
+    if none), `fresh_for` how long it may be reused from now (RFC 9111 §4.2; None: it does not say), `moved_to` the
+    new address where a permanent redirect (301, 308) was followed from the watch's own URL, `conditional` whether
+    validators were sent, `repeated_etag` that a conditional request was answered in full with the very ETag that was
+    sent, `challenge` a header by which a service says that it is checking the visitor, `content_encoding` the coding
+    that was taken off the body.
     """
 
     url: str
@@ -184,9 +191,11 @@ class Missing:
 
 @dataclass(frozen=True)
 class FetchFailed:
-    """No usable answer. `reason` is a clause for people, free of secrets; `answered` is False where no HTTP answer came at all.
+    """No usable answer. `reason` is a clause for people, free of secrets; `answered` is False where no HTTP answer
+    came at all.
 
-    `pauses_host`: 429, 503 or a Retry-After, which speak for the whole host; `retry_after` is the wait that was asked for.
+    `pauses_host`: 429, 503 or a Retry-After, which speak for the whole host; `retry_after` is the wait that was asked
+    for.
     """
 
     kind: str
@@ -223,7 +232,8 @@ Answer = Representation | NotModified | Missing | FetchFailed | Disallowed | Def
 
 @dataclass(frozen=True)
 class Item:
-    """One record: an element, a feed entry, a sitemap URL, a member of an array. `link` is absolute, "" if it has none."""
+    """One record: an element, a feed entry, a sitemap URL, a member of an array. `link` is absolute, "" if it has
+    none."""
 
     key: str
     text: str
@@ -233,9 +243,11 @@ class Item:
 
 @dataclass(frozen=True)
 class Extract:
-    """The watched part, normalised: `text` in lines, `fields` by name (None: not there), `items` (None: not a set of records).
+    """The watched part, normalised: `text` in lines, `fields` by name (None: not there), `items` (None: not a set of
+    records).
 
-    `matched` is how many elements the selector matched; 0 with `if_missing: ok` is the legitimate value "nothing there".
+    `matched` is how many elements the selector matched; 0 with `if_missing: ok` is the legitimate value "nothing
+    there".
     """
 
     text: str
@@ -246,7 +258,8 @@ class Extract:
 
 @dataclass(frozen=True)
 class NoMatch:
-    """The watched part was not found, or the page is not to be believed. It carries no validators: they cannot be stored."""
+    """The watched part was not found, or the page is not to be believed. It carries no validators: they cannot be
+    stored."""
 
     kind: str
     what: str
@@ -273,7 +286,8 @@ Outcome = Observation | NotModified | NoMatch | Missing | FetchFailed | Disallow
 class Baseline:
     """The last good content. `extract` is None where its stored text is lost: comparing goes on by fingerprint.
 
-    `url` is the final URL it came from, `body_digest` the SHA-256 of the bytes (with media type and URL) it was read from.
+    `url` is the final URL it came from, `body_digest` the SHA-256 of the bytes (with media type and URL) it was read
+    from.
     """
 
     recipe: str
@@ -286,8 +300,8 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Candidate:
-    """`confirm`: content that differs from the baseline but has not been seen often enough: `agree` looks in a row of this
-    fingerprint, `differing` looks in a row that differed from the baseline."""
+    """`confirm`: content that differs from the baseline but has not been seen often enough: `agree` looks in a row of
+    this fingerprint, `differing` looks in a row that differed from the baseline."""
 
     fingerprint: str
     agree: int
@@ -296,8 +310,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Episode:
-    """A time of trouble: from the first look that went wrong until watched content is seen again. `told` are the kinds of
-    notice sent in it; `unconditional`: its no-match came to a request without validators, so a 304 is no proof of recovery."""
+    """A time of trouble: from the first look that went wrong until watched content is seen again. `told` are the
+    kinds of notice sent in it; `unconditional`: its no-match came to a request without validators, so a 304 is no
+    proof of recovery."""
 
     began: datetime
     outcome: str
@@ -311,11 +326,11 @@ class Episode:
 class WatchState:
     """All that is remembered of one watch, under an id given at first sight; the name may change.
 
-    `request` is a digest of how it was asked for, `select` of what, for a renamed watch to be known again. `trusted` is False once
-    the audit has found the server's validators to lie, `strikes` counts audits that found a change behind a 304. `identity` is
-    the state of the rule about a repeated ETag (see `conditional`). `last_full` is the last 200. `misses` are 404s
-    in a row, `failures` failed looks in a row, `errors` those with an HTTP answer, `unreachable` those without, `events` numbers
-    the notices, `same` counts 304s since the last 200.
+    `request` is a digest of how it was asked for, `select` of what, for a renamed watch to be known again. `trusted`
+    is False once the audit has found the server's validators to lie, `strikes` counts audits that found a change
+    behind a 304. `identity` is the state of the rule about a repeated ETag (see `conditional`). `last_full` is the
+    last 200. `misses` are 404s in a row, `failures` failed looks in a row, `errors` those with an HTTP answer,
+    `unreachable` those without, `events` numbers the notices, `same` counts 304s since the last 200.
     """
 
     id: str
@@ -384,7 +399,8 @@ class Notice:
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of notices at one target, by id: it took them, or why it did not. `last`: nothing more is waited for there."""
+    """What became of notices at one target, by id: it took them, or why it did not. `last`: nothing more is waited
+    for there."""
 
     target: str
     delivered: tuple[str, ...] = ()
@@ -399,7 +415,8 @@ class Delivery:
 class Plan:
     """How a watch is looked at this time: its definition, what is remembered of it, and what is sent.
 
-    `recipe` and `request` are digests of the definition (`fingerprint`), `validators` those that are sent, none at an `audit`.
+    `recipe` and `request` are digests of the definition (`fingerprint`), `validators` those that are sent, none at an
+    `audit`.
     """
 
     watch: Watch
@@ -413,7 +430,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Change:
-    """What differs between two extracts. `updated` are (key, old, new); `fields` are (name, old, new), None for null."""
+    """What differs between two extracts. `updated` are (key, old, new); `fields` are (name, old, new), None for null.
+    """
 
     old: str | None
     new: str | None

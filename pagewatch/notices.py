@@ -20,7 +20,7 @@ LONGEST_BODY = 1_000  # Pushover takes 1,024
 LONGEST_DIGEST = 1_750  # with its title below the 2,000 that Discord takes
 LONGEST_REMARK = 300
 SHORTEST_TEXT = 200  # what is shown of the text however long the link is
-IN_FULL = "Shortened. In full: monitor.py list, monitor.py diff NAME"
+IN_FULL = "Shortened: the pages have it in full."
 EXCERPTS = (LONGEST_BODY, 500, 250, 120, 0)  # what a digest shows of each text: the longest that fits
 
 LEADS = {  # what stands between the name and the gist in the title of a warning
@@ -74,7 +74,7 @@ USERINFO = re.compile(r"(?<=://)[^/?#\s]*@")
 def changed(name: str, url: str, gist: str, text: str, remarks: Iterable[str] = ()) -> tuple[str, str]:
     """Title and body for a change: `gist` is it in a few words, `text` in full, `remarks` are clauses about it."""
     sentences = [_sentence(one_line(remark, LONGEST_REMARK)) for remark in remarks]
-    return _title(name, gist or "changed"), _body(text or gist, sentences, url, _command("diff", name))
+    return _title(name, gist or "changed"), _body(text or gist, sentences, url, "the page")
 
 
 def warning(kind: str, name: str, url: str, gist: str, text: str) -> tuple[str, str]:
@@ -95,7 +95,7 @@ def _title(name: str, gist: str) -> str:
 
 
 def _body(text: str, sentences: Sequence[str], url: str, whole: str) -> str:
-    """The text as far as there is room, the sentences, the link. `whole` is the command that shows what was cut."""
+    """The text as far as there is room, the sentences, the link. `whole` is what shows all of it."""
     link = one_line(without_login(url))
     tail = [*sentences, link]
     room = LONGEST_BODY - sum(len(part) + 2 for part in tail)
@@ -115,7 +115,7 @@ def _cut(text: str, room: int, whole: str) -> str:
 
 def _rest(text: str, whole: str) -> str:
     lines = text.count("\n") + 1
-    return f"[{len(text):,} more characters{f' in {lines:,} lines' if lines > 1 else ''}; the whole: {whole}]"
+    return f"[{len(text):,} more characters{f' in {lines:,} lines' if lines > 1 else ''}; in full: {whole}]"
 
 
 def _command(command: str, name: str = "") -> str:

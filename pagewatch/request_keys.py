@@ -13,7 +13,19 @@ from urllib.parse import urlencode
 from pagewatch.charset import encoding_name
 from pagewatch.document import Mapping, Node, Scalar, Wrong
 from pagewatch.urls import normalise_url
-from pagewatch.values import COMMENT, CONTROL, each, entries, is_null, items, line_of_text, scalar_of, shown, text, written
+from pagewatch.values import (
+    COMMENT,
+    CONTROL,
+    each,
+    entries,
+    is_null,
+    items,
+    line_of_text,
+    scalar_of,
+    shown,
+    text,
+    written,
+)
 
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 §5.6.2
 NOT_IN_A_FIELD = re.compile(r"[^\t\x20-\x7e\x80-\xff]")  # RFC 9110 §5.5

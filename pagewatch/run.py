@@ -12,11 +12,11 @@ from __future__ import annotations
 import queue
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from pathlib import Path
+from datetime import datetime, timedelta
 
 from pagewatch import notices, output
 from pagewatch.errors import StateError
@@ -41,6 +41,8 @@ SAVE_WITHIN = 1.0  # seconds from a decision to its save: half of what is promis
 SEND_WITHIN = 30.0  # seconds from the save of a notice to the start of its delivery, while looks go on
 LAST_DELIVERY = 32.0  # seconds that deliveries may take at the end: a slow target has been given up by then
 
+NO_SETTINGS = Settings("", "", timedelta(0))
+
 Send = Callable[[Sequence[Notice], Sequence[Target], datetime, Callable[[Delivery], None]], frozenset[str]]
 
 
@@ -58,16 +60,14 @@ class Run:
     not saved, and when the oldest notice was saved that nobody has begun to send; 0 for none. `send` is
     `notify.deliver`."""
 
-    settings: Settings
-    watches: Sequence[Watch]
-    names: frozenset[str]
     memory: Memory
-    style: output.Style
-    folder: Path
+    options: Namespace
     start: datetime
     send: Send
-    force: bool = False
-    dry: bool = False
+    style: output.Style
+    settings: Settings = NO_SETTINGS
+    watches: Sequence[Watch] = ()
+    names: frozenset[str] = frozenset()
     began: float = field(default_factory=time.monotonic)
     events: queue.SimpleQueue[Looked | Delivery] = field(default_factory=queue.SimpleQueue)
     learned: Callable[[], Mapping[str, RobotsRecord]] = dict
@@ -121,7 +121,7 @@ class Run:
     def save(self) -> None:
         """Commits what was decided, then prints its rows: what stands on the screen is safe."""
         rows, self.unsaved, self.decided = self.unsaved, [], 0.0
-        if not self.dry:
+        if not self.options.dry_run:
             for place, record in self.learned().items():
                 self.memory.robots[place] = record
             self.safe = self._commit()
@@ -167,7 +167,7 @@ class Run:
     def begin_delivery(self) -> None:
         """Starts to send what is due and not being sent yet; nothing is sent that is not safe."""
         self.posted = 0.0
-        if not self.dry and self.safe and (waiting := self._to_send()):
+        if not self.options.dry_run and self.safe and (waiting := self._to_send()):
             targets = [target for target in self.settings.targets if target.name not in self.sending]
             self.sending |= self.send(waiting, targets, self.start, self.events.put)
 
@@ -196,7 +196,7 @@ class Run:
     def _print_notices(self) -> None:
         """Standard output is a target like the others: what is printed is delivered. A JSON row has told its own
         notices already."""
-        if self.dry or not self.safe:
+        if self.options.dry_run or not self.safe:
             return
         told = {row.watch for row in self.results} if self.style.form == "json" else set()
         for notice in self.memory.outbox:
@@ -210,7 +210,9 @@ class Run:
 
     def finish(self) -> int:
         """Forgets what is over, prints the summary, returns the exit status."""
-        if not self.dry:
+        if not self.options.dry_run:
+            if not self.options.names:
+                self.memory.acknowledge()
             try:
                 self.memory.finish(self.start)
             except StateError as error:

@@ -1,23 +1,24 @@
-"""Reads watches.yaml and the file `.env` beside it from disk."""
+"""From the options of a call to what the run stands on: the configuration on disk and the way to print."""
 
 from __future__ import annotations
 
 import os
 import sys
 import sysconfig
-from collections.abc import Mapping
+from argparse import Namespace
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from pagewatch import config, quiet
+from pagewatch import config, output, quiet
 from pagewatch.config import Configuration
 from pagewatch.environment import read_environment_file
 from pagewatch.errors import ConfigError, reason
 from pagewatch.model import VERSION
 
 
-def read_configuration(path: Path, environment: Mapping[str, str]) -> Configuration:
-    """The configuration without the expensive checks. What the environment has counts before what `.env` says. Raises
-    ConfigError."""
+def read_configuration(options: Namespace) -> Configuration:
+    """watches.yaml without the expensive checks. What the environment has counts before `.env`. Raises ConfigError."""
+    path, environment = options.config, options.environment
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -25,7 +26,7 @@ def read_configuration(path: Path, environment: Mapping[str, str]) -> Configurat
     return config.load(data, file=path.name, environment={**_dot_env(path.parent / ".env"), **environment})
 
 
-def _dot_env(path: Path) -> dict[str, str]:
+def _dot_env(path: Path) -> Mapping[str, str]:
     try:
         data, mode = path.read_bytes(), path.stat().st_mode
     except FileNotFoundError:
@@ -37,7 +38,15 @@ def _dot_env(path: Path) -> dict[str, str]:
     return read_environment_file(data)
 
 
-def digest(path: Path, configuration: Configuration, environment: Mapping[str, str]) -> str:
-    """Of all that the checks depend on: what was read, this program's version, and the folder of installed packages."""
+def digest(options: Namespace, configuration: Configuration) -> str:
+    """Of all that the expensive checks depend on: what was read, this version, and the folder of installed packages."""
     packages = Path(sysconfig.get_paths()["purelib"]).stat().st_mtime_ns
-    return f"{quiet.digest(str(path), sorted(configuration.variables), environment)} {VERSION} {packages}"
+    read = quiet.digest(str(options.config), sorted(configuration.variables), options.environment)
+    return f"{read} {VERSION} {packages}"
+
+
+def style_of(options: Namespace, secrets: Iterable[str] = ()) -> output.Style:
+    """How this call prints."""
+    terminal = sys.stdout.isatty()
+    form = "json" if getattr(options, "json", False) else "terminal" if terminal else "pipe"
+    return output.style(form, options.verbosity, terminal and not options.environment.get("NO_COLOR"), secrets)

@@ -79,7 +79,7 @@ def describe(watch: Watch, answer: Representation) -> Reading | FetchFailed:
     if not _is_text(answer.media_type, body):
         return FetchFailed("media-type", f"the server sends {answer.media_type or 'binary data'} where text is wanted")
     text, encoding = charset.decode(body, answer.charset, watch.encoding, answer.media_type)
-    if not normalise(text):
+    if not text.strip("\ufeff \t\r\n\f"):
         return FetchFailed("empty-body", "the body is empty")
     return Reading(_source(watch, answer.media_type, text), encoding, text)
 

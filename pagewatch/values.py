@@ -30,7 +30,13 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 LONGEST_SHOWN = 60
 COMMENT = "an unquoted # starts a YAML comment"
 LISTS = frozenset({"alert", "ignore", "ignore_text", "notify"})  # keys whose values mostly stand in lists
-EXAMPLES = {"notify": "[] for none", "select": '"#price"', "items": '"li.offer"', "ignore": '".ad"', "url": '"https://example.org/"'}
+EXAMPLES = {
+    "notify": "[] for none",
+    "select": '"#price"',
+    "items": '"li.offer"',
+    "ignore": '".ad"',
+    "url": '"https://example.org/"',
+}
 
 
 # ----------------------------------------------------------------------------------------------------------- text

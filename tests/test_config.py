@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +57,24 @@ watches:
   url: https://example.org/5
   items: li!
   key: k!@id
+- name: embedded
+  url: https://example.org/6
+  path: a
+  ignore: [member!]
+  key: member!
 """
 
 
 def load(text: str | bytes, not_yet: frozenset[str] = EVERYTHING, **environment: str) -> config.Configuration:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     return config.load(data, file="watches.yaml", environment=environment, not_yet=not_yet)
+
+
+def assert_lines(told: Iterable[str]) -> None:
+    """Each is one line: file, place, and what is wrong."""
+    assert [
+        line for line in told if len(line.splitlines()) != 1 or not re.match(r"watches\.yaml(:\d+)?: \S", line)
+    ] == []
 
 
 def lines(configuration: config.Configuration) -> list[str]:
@@ -303,8 +316,10 @@ def test_whatever_is_typed_is_read_or_told(edits: list[tuple[int, int, str]]) ->
     try:
         found = load(text, P="p")
     except ConfigError as error:
-        assert error.problems and error.settings is not None
+        assert error.settings is not None
+        assert_lines(error.problems)
     else:
+        assert_lines(lines(found))
         assert {problem.watch for problem in found.problems} <= {"", *found.names}
         assert {watch.name for watch in found.watches} <= set(found.names)
 
@@ -382,8 +397,8 @@ def test_selectors_and_paths_are_checked_where_they_stand() -> None:
         'watches.yaml:27: watch "records": items: li! is no selector: write another',
         'watches.yaml:28: watch "records": key: k! is no selector: write another',
     ]
-    assert [watch.name for watch in found.watches] == ["good"]
-    assert found.names == ("good", "bad", "parts", "json", "records")
+    assert [watch.name for watch in found.watches] == ["good", "embedded"], "members of JSON are no selectors"
+    assert found.names == ("good", "bad", "parts", "json", "records", "embedded")
     assert {problem.url for problem in found.problems if problem.watch == "bad"} == {"https://me@example.org/2"}
 
 
@@ -422,6 +437,7 @@ def test_everything_that_must_not_be_shown_is_named() -> None:
         "  mail: mailtos://me:${PW}@example.org\n"
         "  slack: slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnl\n"
         "  topic: ntfys://my-topic\n"
+        "  odd: json://[::1\n"
         "watches:\n- name: w\n  url: https://u:p%40ss@example.org/?k=${KEY}\n"
         "  headers: {Authorization: Bearer abcdef, X-Key: 0123456, Accept-Language: de, X-Empty: ''}\n",
         PW="a@b",
@@ -430,7 +446,7 @@ def test_everything_that_must_not_be_shown_is_named() -> None:
     assert found.secrets == {
         *("a@b", "a%40b", "mailtos://me:a%40b@example.org"),
         *("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnl", "T1JJ3T3L2", "A1BRTD4JD", "TIiajkdnl"),
-        *("ntfys://my-topic", "key/1", "key%2F1", "p%40ss", "p@ss"),
+        *("ntfys://my-topic", "json://[::1", "key/1", "key%2F1", "p%40ss", "p@ss"),
         *("Bearer abcdef", "abcdef", "0123456"),
     }
     assert found.variables == {"PW", "KEY"}
@@ -461,8 +477,7 @@ def test_a_problem_is_one_line_with_file_line_watch_and_advice() -> None:
 
 
 def test_every_line_of_the_table_is_one_line() -> None:
-    told = [line for row in ROWS for line in row.get("problems", []) + row.get("error", [])]
-    assert [line for line in told if "\n" in line or not re.match(r"watches\.yaml(:\d+)?: \S", line)] == []
+    assert_lines(line for row in ROWS for line in row.get("problems", []) + row.get("error", []))
 
 
 # ------------------------------------------------------------------------------------------------------------ .env

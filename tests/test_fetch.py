@@ -1008,7 +1008,7 @@ def test_a_look_ends_when_its_time_is_over(site: Site, look: Look, reply: Reply,
     site.script("/a", reply)
     began = time.monotonic()
     assert failed(look(site.url + "/a", timeout=PATIENCE), "timeout").answered is answered
-    assert time.monotonic() - began < 3 * PATIENCE + 0.5
+    assert time.monotonic() - began < 3 * PATIENCE + 1.5
 
 
 @pytest.mark.parametrize(("reply", "answered"), [(silence, False), (drip_fields, False), (drip_body, True)])
@@ -1016,14 +1016,14 @@ def test_a_look_over_tls_ends_when_its_time_is_over(secure: Site, look: Look, re
     secure.script("/a", reply)
     began = time.monotonic()
     assert failed(look(secure.url + "/a", timeout=PATIENCE), "timeout").answered is answered
-    assert time.monotonic() - began < 3 * PATIENCE + 0.5
+    assert time.monotonic() - began < 3 * PATIENCE + 1.5
 
 
 def test_a_handshake_that_drips_ends(look: Look) -> None:
     with Site(greeting=lambda line: line.drip(b"\x16\x03\x03\x40\x00" + bytes(1000), 0.05)) as site:
         began = time.monotonic()
         assert not failed(look(site.url.replace("http:", "https:"), timeout=PATIENCE), "timeout").answered
-        assert time.monotonic() - began < 2 * PATIENCE + 0.5
+        assert time.monotonic() - began < 2 * PATIENCE + 1.5
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a full queue of connections waits here and is refused elsewhere")
@@ -1065,7 +1065,7 @@ def test_all_hops_share_the_time_of_a_look(site: Site, look: Look) -> None:
         site.script("/" + "x" * number, slow)
     began = time.monotonic()
     assert failed(look(site.url + "/", timeout=0.2), "timeout").answered
-    assert time.monotonic() - began < 0.9
+    assert time.monotonic() - began < 2
 
 
 def test_waiting_in_the_gate_takes_nothing_from_the_time(site: Site, look: Look) -> None:

@@ -22,6 +22,7 @@ from pagewatch.errors import StateError
 from pagewatch.lock import Locked, lock
 from pagewatch.memory import Memory
 from pagewatch.model import Extract, Notice, WatchState
+from pagewatch.records import Document, compose, parse
 from pagewatch.state import Files, damaged_files, open_memory, read_memory, save
 from tests.state_run import LATER, NAMES, NEVER, NOW, ORIGIN, ROBOTS, URL, Mortal, long_text, look, run
 
@@ -401,8 +402,6 @@ def test_a_copy_of_a_newer_program_does_not_take_the_place_of_a_damaged_state(fo
 
 def test_a_record_that_cannot_be_understood_is_an_error_that_names_the_file(folder: Path) -> None:
     """A right checksum and a wrong shape: a bug, or a hand."""
-    from pagewatch.records import Document, compose, parse
-
     document = parse((folder / "state.json").read_bytes())
     assert isinstance(document, Document)
     for row in (b'{"id":"w1","name":"Price","url":5}', b'{"id":"w1","name":"Price"}', b'{"id":"w1","name":"Price",'):

@@ -10,6 +10,7 @@ import io
 import json
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -65,6 +66,10 @@ STEPS = (
         "told: {title}",
     ),
 )
+
+
+def run(options: Namespace) -> int:
+    return demonstrate(options.main)
 
 
 def demonstrate(check: Callable[[list[str]], int]) -> int:

@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import os
 import platform
-import sys
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 
-from pagewatch import notify
+from pagewatch import checking, config, notify
 from pagewatch.config import Configuration
-from pagewatch.errors import StateError
+from pagewatch.errors import ConfigError, StateError
 from pagewatch.memory import Memory
 from pagewatch.model import VERSION, Target
 from pagewatch.output import Style
+from pagewatch.setup import style_of
 from pagewatch.state import damaged_files, read_memory
 
 PACKAGES = ("requests", "beautifulsoup4", "lxml", "PyYAML", "apprise")
 EARLIEST = 2026  # no clock that is right is before this program
 
 Finding = tuple[bool, str]  # whether it is in order, and what there is to say
+
+
+def run(options: Namespace) -> int:
+    try:
+        configuration = checking.read(options)
+    except ConfigError as error:
+        for line in error.problems:
+            print(f"BAD  configuration  {line}")
+        return 2
+    now, style = options.clock(), style_of(options, configuration.secrets)
+    problems = [config.line(problem, options.config.name) for problem in configuration.problems]
+    status = examine(configuration, problems, (options.config, options.state), style, now)
+    return max(status, send_to_all(configuration.settings.targets, now, style)) if options.send else status
 
 
 def examine(
@@ -114,10 +128,3 @@ def _unsent(configuration: Configuration, memory: Memory) -> Iterator[Finding]:
 
 def _clock(now: datetime) -> Finding:
     return now.year >= EARLIEST, f"{now:%Y-%m-%d %H:%M:%S} UTC"
-
-
-def report_broken(error_lines: Sequence[str]) -> int:
-    """The file as a whole cannot be used."""
-    for line in error_lines:
-        print(f"BAD  configuration  {line}", file=sys.stdout)
-    return 2

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-import difflib
+from argparse import Namespace
 
-from pagewatch.errors import UsageError
+from pagewatch.errors import UsageError, unknown
+from pagewatch.lock import Busy, lock
 from pagewatch.memory import Memory
+from pagewatch.state import open_memory
+
+PATIENCE = 10.0  # seconds to wait for a run that is at work
+
+
+def run(options: Namespace) -> int:
+    if bool(options.name) == bool(options.target):
+        raise UsageError("name either a watch, or a target with --target")
+    start = options.clock()
+    with lock(options.state, now=start, wait=PATIENCE) as held:
+        if isinstance(held, Busy):
+            raise UsageError("another run is at work: try again when it has ended")
+        memory = open_memory(options.state, start)
+        return forget_target(memory, options.target) if options.target else forget(memory, options.name)
 
 
 def forget(memory: Memory, name: str) -> int:
     """The watch's next look is a first visit. What was seen and not told yet is still told."""
     past = memory.find(name)
     if past is None:
-        raise UsageError(_unknown("watch", name, memory.names()))
+        raise UsageError(unknown("remembered watch", name, memory.names()))
     memory.forget(past.id)
     memory.commit()
     unsent = sum(notice.watch_id == past.id for notice in memory.outbox)
@@ -25,13 +40,8 @@ def forget(memory: Memory, name: str) -> int:
 def forget_target(memory: Memory, target: str) -> int:
     targets = tuple(dict.fromkeys(notice.target for notice in memory.outbox))
     if target not in targets:
-        raise UsageError(_unknown("unsent notice for a target", target, targets))
+        raise UsageError(unknown("target with unsent notices", target, targets))
     dropped = memory.drop_target(target)
     memory.commit()
     print(f"dropped {dropped} unsent notice{'s' if dropped > 1 else ''} of {target}")
     return 0
-
-
-def _unknown(what: str, name: str, names: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(name, names, 1)
-    return f'nothing is remembered of a {what} "{name}"' + (f': did you mean "{near[0]}"?' if near else "")

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from pagewatch import schedule
+from pagewatch import checking, schedule
 from pagewatch.config import Configuration
 from pagewatch.memory import Memory
 from pagewatch.model import Problem, Watch, WatchState
 from pagewatch.output import Style, timestamp
+from pagewatch.setup import style_of
+from pagewatch.state import damaged_files, read_memory
 
 HEADER = ("watch", "state", "verified", "changed", "every", "next check", "unsent")
+
+
+def run(options: Namespace) -> int:
+    configuration, now = checking.read(options), options.clock()
+    memory = read_memory(options.state, now)
+    style = style_of(options, configuration.secrets)
+    return show(configuration, memory, damaged_files(options.state), style, now)
 
 
 def show(configuration: Configuration, memory: Memory, damaged: Sequence[str], style: Style, now: datetime) -> int:

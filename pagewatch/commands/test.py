@@ -5,14 +5,21 @@ It asks as a run would, first without validators and then with those that came, 
 
 from __future__ import annotations
 
+import time
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 
-from pagewatch import charset, sources
+from pagewatch import asking, charset, checking, conditional, sources
+from pagewatch.config import Configuration
+from pagewatch.css import check_selector
+from pagewatch.errors import UsageError, unknown
 from pagewatch.model import (
     Answer,
     Deferred,
     Disallowed,
+    Every,
     FetchFailed,
     Missing,
     NoMatch,
@@ -22,12 +29,42 @@ from pagewatch.model import (
     Representation,
     Validators,
     Verdict,
+    Watch,
+    WatchState,
 )
 from pagewatch.output import Style
+from pagewatch.setup import style_of
+from pagewatch.state import read_memory
 
 LONGEST = 4_000  # characters of the watched text that are shown
+LONGEST_LOOK = 300.0  # seconds
+DAY = timedelta(days=1)
 
 Ask = Callable[[Plan], Answer]
+
+
+def run(options: Namespace) -> int:
+    configuration = checking.read(options)
+    memory = read_memory(options.state, options.clock())
+    watch = _watch(options, configuration)
+    plan = conditional.plan(watch, configuration.settings, WatchState("", watch.name, watch.url), options.clock())
+    web = asking.open_web(configuration.settings, {}, memory.hosts, options, time.monotonic() + LONGEST_LOOK)
+    with web.client.session() as session:
+        style = style_of(options, configuration.secrets)
+        return explain(plan, lambda plan: asking.ask(web, (plan,), session), style)
+
+
+def _watch(options: Namespace, configuration: Configuration) -> Watch:
+    """The watch of that name, or one made for that URL."""
+    watches = {watch.name: watch for watch in configuration.watches}
+    if options.select and (wrong := check_selector(options.select)):
+        raise UsageError(f"--select: {wrong}")
+    if options.name in watches:
+        watch = watches[options.name]
+        return replace(watch, select=options.select or watch.select)
+    if not options.name.lower().startswith(("http://", "https://")):
+        raise UsageError(unknown("watch", options.name, configuration.names))
+    return Watch(options.name, options.name, 0, Every(DAY, DAY), select=options.select)
 
 
 def explain(plan: Plan, ask: Ask, style: Style) -> int:

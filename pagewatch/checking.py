@@ -1,0 +1,22 @@
+"""The checks of the configuration that need the packages which select and notify: done once per edit."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from pagewatch import config, setup
+from pagewatch.config import Configuration
+from pagewatch.css import check_selector
+from pagewatch.notify import check_target
+from pagewatch.sources import check_path
+
+
+def checked(configuration: Configuration, file: str) -> Configuration:
+    """Without the watches and targets that cannot work, which are problems now. Raises ConfigError if no target is
+    left."""
+    return config.check(configuration, selector=check_selector, path=check_path, target=check_target, file=file)
+
+
+def read(options: Namespace) -> Configuration:
+    """The configuration with every check, for commands that do not remember the last one."""
+    return checked(setup.read_configuration(options), options.config.name)
