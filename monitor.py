@@ -103,9 +103,7 @@ def run(this: Run) -> int:
 def look(web: Web, plans: Fetch, session: Session) -> Looked:
     """robots.txt, one conditional request, the selection and its fingerprint: what a page shows each watch that
     shares the fetch."""
-    from pagewatch import asking
-
-    answer = guarded(partial(asking.ask, web, plans, session))
+    answer = guarded(partial(web.ask, plans, session))
     if not isinstance(answer, Representation):
         return Looked(plans, tuple(answer for _ in plans))
     from pagewatch import sources
@@ -153,8 +151,8 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
 
     def look_and_report(fetch: Fetch, session: Session) -> None:
         looked = look(web, fetch, session)
-        if pause := decide.pause_after(fetch[0], looked.outcomes[0], this.options.clock()):
-            web.hosts.pause(host_of(fetch[0].watch.url), pause)
+        if known := decide.pause_after(fetch[0], looked.outcomes[0], this.options.clock()):
+            web.hosts.pause(host_of(known[0]), known[1])
         this.events.put(looked)
 
     asking.side_by_side(web, fetches, look_and_report)
@@ -193,7 +191,7 @@ def enter(this: Run, plan: Plan, outcome: Outcome) -> None:
         this.fail(3, f"{plan.watch.name}: {reason}")
         decision = decide.decide(plan, replace(bug, reason=reason), this.start)
     assert isinstance(decision, Decision)
-    this.enter(plan, decision)
+    this.enter(decision)
 
 
 def settle_the_unreachable(this: Run) -> None:

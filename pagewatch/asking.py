@@ -16,15 +16,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from urllib.request import getproxies
 
-from pagewatch import fetch
+from pagewatch import fetch, robots
 from pagewatch.connections import Client, Session
 from pagewatch.hops import Request
 from pagewatch.model import Answer, Pause, Plan, RobotsRecord, Settings, Validators
 from pagewatch.politeness import GetRobots, Politeness, host_of
-from pagewatch.robots import origin
 
 MOST_THREADS = 32
-ROBOTS_LIMIT = 512 * 1024  # octets; RFC 9309 §2.5 wants 500 KiB at least
 ROBOTS_ACCEPT = "text/plain,*/*;q=0.8"
 
 Fetch = tuple[Plan, ...]  # the watches that share a request
@@ -38,19 +36,26 @@ class Web:
     client: Client
     hosts: Politeness
 
+    def ask(self, plans: Fetch, session: Session) -> Answer:
+        """One look's answer, over all its redirects."""
+        request = request_of(self.settings, plans)
+        obey = not plans[0].watch.robots_reason
+        gate = partial(self.hosts.gate, get_robots=_robots_getter(request, session, self.hosts), obey=obey)
+        return fetch.ask(request, session, gate)
+
 
 def open_web(
     settings: Settings,
-    robots: Mapping[str, RobotsRecord],
+    known: Mapping[str, RobotsRecord],
     pauses: Mapping[str, Pause],
     options: Namespace,
     deadline: float,
 ) -> Web:
-    """The way out, as the environment describes it. `robots` and `pauses` are what earlier runs know."""
+    """The way out, as the environment describes it. `known` robots.txt files and `pauses` are from earlier runs."""
     environment, clock = options.environment, options.clock
     bundle = environment.get("REQUESTS_CA_BUNDLE") or environment.get("SSL_CERT_FILE", "")
     force = getattr(options, "now", True)
-    hosts = Politeness(settings, robots, pauses, now=clock, deadline=deadline, override_backoff=force)
+    hosts = Politeness(settings, known, pauses, now=clock, deadline=deadline, override_backoff=force)
     return Web(settings, Client(ca_bundle=bundle, proxies=getproxies(), now=clock), hosts)
 
 
@@ -82,18 +87,10 @@ def request_of(settings: Settings, plans: Fetch) -> Request:
     )
 
 
-def ask(web: Web, plans: Fetch, session: Session) -> Answer:
-    """One look's answer, over all its redirects."""
-    request = request_of(web.settings, plans)
-    obey = not plans[0].watch.robots_reason
-    gate = partial(web.hosts.gate, get_robots=_robots_getter(request, session, web.hosts), obey=obey)
-    return fetch.ask(request, session, gate)
-
-
 def _robots_getter(request: Request, session: Session, hosts: Politeness) -> GetRobots:
     """Fetches a robots.txt as the page is fetched, but for what is the page's own."""
     asked = replace(request, headers=(), body=None, body_type="", accept=ROBOTS_ACCEPT, accept_encoding="gzip, deflate")
-    asked = replace(asked, accept_status=(200,), limit=ROBOTS_LIMIT, truncate=True)
+    asked = replace(asked, accept_status=(200, 203), limit=robots.LIMIT, truncate=True)
     return lambda url, validators: fetch.ask(replace(asked, url=url, validators=validators), session, hosts.turn)
 
 
@@ -125,5 +122,5 @@ def known_robots(fetches: Iterable[Fetch], get: Callable[[str], RobotsRecord | N
     urls = {plan.watch.url for plan in plans} | {
         plan.past.baseline.url for plan in plans if plan.past.baseline is not None
     }
-    known = {place: get(place) for place in {origin(url) for url in urls if url}}
+    known = {place: get(place) for place in {robots.origin(url) for url in urls if url}}
     return {place: record for place, record in known.items() if record is not None}

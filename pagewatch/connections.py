@@ -1,8 +1,8 @@
 """Connections: TLS contexts, proxies, sockets that end with their look, and one request and its answer over them.
 
 It promises that no operation outlasts the time that its look has left, however slowly bytes drip, head and handshake
-included; that no more octets come in than a limit; and that a failure is a value. Of requests it uses the adapter and
-the cookies, and nothing that acts on its own: no netrc, no environment, no redirects, no retries, no decoding.
+included; that no more octets come in than a limit; and that a failure is a value. Of requests it uses the adapter, and
+nothing that acts on its own: no netrc, no environment, no cookies, no redirects, no retries, no decoding.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import requests.adapters
 import requests.utils
 import urllib3
 import urllib3.connection
-from requests.cookies import RequestsCookieJar, get_cookie_header
 from requests.structures import CaseInsensitiveDict
 
 from pagewatch.failures import Broken, is_caused_by, network_failure
@@ -114,7 +113,7 @@ class Session(AbstractContextManager["Session"]):
         return self._client.now()
 
     def send(self, prepared: requests.PreparedRequest, timeout: float, verify: bool) -> Any:
-        """The head of the answer. A kept connection that its server has given up meanwhile is replaced, once."""
+        """The answer, its body not yet read. A kept connection that its server has given up is replaced, once."""
         proxies = self._client.proxies_for(str(prepared.url))
         send = partial(
             self._adapter.send, prepared, stream=True, timeout=(timeout, timeout), verify=verify, proxies=proxies
@@ -135,13 +134,11 @@ class Session(AbstractContextManager["Session"]):
 
 
 class Wire:
-    """What the hops of one look share on the network: the time that is left, and the cookies, which some sites must get
-    back before they stop redirecting. Both end with the look."""
+    """The network for the hops of one look, which share its time."""
 
     def __init__(self, session: Session, request: Request) -> None:
         self._session, self._request = session, request
         self._left = LOOK * request.timeout
-        self._cookies = RequestsCookieJar()
         self._answered = False
 
     @contextmanager
@@ -151,33 +148,21 @@ class Wire:
         self._session.limits.set(started + self._left, self._request.limit + OVERHEAD)
         try:
             self._session.limits.patience()
-            response = self._session.send(self._prepared(hop), self._request.timeout, self._request.verify_tls)
+            raw = self._session.send(self._prepared(hop), self._request.timeout, self._request.verify_tls)
         except _ERRORS as error:
             self._left -= time.monotonic() - started
             yield network_failure(error, answered=self._answered)
             return
         self._answered = True
-        self._cookies.update(response.cookies)
         try:
-            yield Received(response.raw, self._session.limits)
+            yield Received(raw, self._session.limits)
         finally:
-            response.raw.close()  # and its connection, unless all has been read: then it was given back
+            raw.close()  # and its connection, unless all has been read: then it was given back
             self._left -= time.monotonic() - started
-
-    def cookies_for(self, url: str) -> str:
-        """The Cookie value for what earlier hops set, "" if there is none."""
-        if not self._cookies:
-            return ""
-        prepared = requests.PreparedRequest()
-        prepared.url, prepared.headers = url, CaseInsensitiveDict()
-        return get_cookie_header(self._cookies, prepared) or ""  # type: ignore[no-untyped-call]
 
     def _prepared(self, hop: Hop) -> requests.PreparedRequest:
         """Not by requests' own `prepare`: the URL is sent in the form in which it is, and header values are octets."""
         headers: CaseInsensitiveDict[Any] = CaseInsensitiveDict(fields_to_send(self._request, hop))
-        if cookies := self.cookies_for(hop.url):
-            own = [headers["Cookie"]] if "Cookie" in headers else []
-            headers["Cookie"] = b"; ".join([*own, cookies.encode("latin-1")])
         prepared = requests.PreparedRequest()
         prepared.method, prepared.url, prepared.headers = hop.method, hop.url, headers
         if hop.method == "POST":
@@ -199,7 +184,7 @@ class Received:
         """The body as it comes, packed; raises Broken where it breaks off."""
         try:
             for chunk in self._raw.stream(CHUNK, decode_content=False):
-                self._limits.patience()  # many chunks may come out of one read
+                self._limits.patience()  # the sockets of a SOCKS proxy are not ours
                 yield chunk
         except _ERRORS as error:
             raise Broken(network_failure(error, answered=True, reading=True)) from None
@@ -288,6 +273,10 @@ class _Adapter(requests.adapters.HTTPAdapter):
 
     def cert_verify(self, conn: Any, url: Any, verify: Any, cert: Any) -> None:
         """Nothing: the context knows whom to trust. requests would have its bundle loaded for each connection."""
+
+    def build_response(self, req: Any, resp: Any) -> Any:
+        """The answer as urllib3 has it: requests would read its cookies and its charset, and stumble over some."""
+        return resp
 
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
         pool: Any = super().get_connection_with_tls_context(*args, **kwargs)

@@ -9,7 +9,7 @@ other direction is quadratic.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -52,18 +52,17 @@ def check_selector(selector: str) -> str | None:
         return None
     if not selector.strip():
         return "the selector is empty"
-    advice = next((f"; {text}" for text in _advice(selector, place)), "")
+    place, advice = next(_advice(selector, place), (place, ""))
     return f'"{selector}" is no CSS selector at character {place} ("{selector[place - 1 : place + 19]}"){advice}'
 
 
-def _advice(selector: str, place: int) -> list[str]:
-    """What to write instead: of each common mistake that is made at this place of the selector."""
-    return [
-        advise(found)
-        for pattern, advise in _MISTAKES
-        for found in re.finditer(pattern, selector)
-        if found.start() <= place <= found.end() + 1
-    ]
+def _advice(selector: str, place: int) -> Iterator[tuple[int, str]]:
+    """What to write instead: each common mistake that is made at about this place, with its own place, as releases of
+    soupsieve differ in theirs."""
+    for pattern, advise in _MISTAKES:
+        for found in re.finditer(pattern, selector):
+            if found.start() <= place <= found.end() + 1:
+                yield found.start(found.lastindex or 0) + 1, f"; {advise(found)}"
 
 
 _MISTAKES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (

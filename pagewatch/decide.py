@@ -32,6 +32,7 @@ from pagewatch.model import (
     Result,
     WatchState,
 )
+from pagewatch.urls import normalise_url
 
 TOMBSTONE = 3  # 404s in a row that make a page `gone`
 
@@ -260,25 +261,31 @@ def _failed(plan: Plan, outcome: FetchFailed, now: datetime) -> Decision:
     state = replace(state, next_check=now + wait)
     pause = pause_after(plan, outcome, now)
     if pause is not None:
-        state = replace(state, next_check=pause.until)
+        state = replace(state, next_check=pause[1].until)
     decision = Decision(state, _result(plan, "failed", state, outcome.kind, outcome.reason), pause=pause)
     tell = max(errors, unreachable) >= plan.watch.alert_after or past.baseline is None
     return _trouble(plan, decision, "failing", tell, now)
 
 
-def pause_after(plan: Plan, outcome: Outcome, now: datetime) -> Pause | None:
-    """How long this outcome keeps us from the whole host: what Retry-After asks for, else this watch's own back-off."""
+def pause_after(plan: Plan, outcome: Outcome, now: datetime) -> tuple[str, Pause] | None:
+    """A URL whose whole host is to be left alone after this outcome, and how long: as Retry-After asks, else by this
+    watch's own back-off."""
     if not isinstance(outcome, FetchFailed) or not outcome.pauses_host:
         return None
     own = schedule.back_off(schedule.interval_of(plan.watch, plan.past), plan.past.failures + 1)
-    return Pause(now + (outcome.retry_after or own), asked=outcome.retry_after is not None)
+    pause = Pause(now + (outcome.retry_after or own), asked=outcome.retry_after is not None)
+    return outcome.url or plan.watch.url, pause
 
 
 def _disallowed(plan: Plan, outcome: Disallowed, now: datetime) -> Decision:
     state = replace(_looked(plan, now), failures=0, errors=0, unreachable=0)
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=False), now)
     rule = f"{outcome.robots_url} line {outcome.line}: {outcome.rule}"
-    detail = rule if outcome.url == plan.watch.url else f"the redirect target {outcome.url} is forbidden by {rule}"
+    detail = (
+        rule
+        if outcome.url == normalise_url(plan.watch.url)
+        else f"the redirect target {outcome.url} is forbidden by {rule}"
+    )
     return _trouble(plan, Decision(state, _result(plan, "disallowed", state, "", detail)), "disallowed", True, now)
 
 

@@ -38,6 +38,7 @@ _LINE, _CENTS = "\x1e", "\x1d"  # marks in text that is being put together; no p
 
 _ATTRIBUTE = re.compile(r"(.*)@([A-Za-z_:][\w:.-]*)", re.DOTALL)
 _TWO_DIGITS = re.compile(r"\s*\d\d\s*")
+_AMOUNT = re.compile(r"[\d.,']*\d$")
 _BARE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 Elements = frozenset[Node]
@@ -49,7 +50,9 @@ def select(tree: Tree, watch: Watch) -> Extract | NoMatch:
     selectors = [watch.select, *watch.ignore, *(split_attribute(where)[0] for _, where in watch.fields)]
     if any("tbody" in selector for selector in selectors):
         _add_tbodies(tree)
-    if tree.torn and any(tree.is_torn(tree.find(selector)) for selector in selectors if selector):
+    if tree.torn and any(
+        element.tag in tree.torn for selector in selectors if selector for element in tree.find(selector)
+    ):
         again = select(tree.reread(), watch)
         if isinstance(again, Extract) and again.matched:
             return again
@@ -104,7 +107,7 @@ def _fields(tree: Tree, watch: Watch, scopes: list[Node], left_out: Elements) ->
 
 def field_lines(fields: tuple[tuple[str, str | None], ...]) -> str:
     """The fields as text for people, one a line."""
-    return "\n".join(f"{name}: {'(none)' if value is None else collapse(value)}" for name, value in fields)
+    return "\n".join(f"{name}: {'(none)' if value is None else collapse(value)}".rstrip() for name, value in fields)
 
 
 def _value(tree: Tree, watch: Watch, field: tuple[str, str], scopes: list[Node], left_out: Elements) -> str | None:
@@ -218,8 +221,8 @@ def _with_cents(pieces: list[str], mark: str) -> str:
     """Pieces of text, each of which begins with raised digits; they are cents where a digit stands before them."""
     text = pieces[0]
     for piece in pieces[1:]:
-        before = text[-20:].rstrip()
-        if before[-1:].isdigit():
-            text = text.rstrip() + (mark or ("," if "." in before else "."))
+        amount = _AMOUNT.search(text[-20:].rstrip())
+        if amount:
+            text = text.rstrip() + (mark or ("," if "." in amount[0] else "."))
         text += piece.lstrip()
     return text

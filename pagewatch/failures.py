@@ -37,7 +37,7 @@ _CERTIFICATE_FAULTS = {  # OpenSSL's numbers (X509_V_ERR_…)
     62: "is for another host name",
     64: "is for another address",
 }
-_STATUS = re.compile(r"HTTP/\d\.\d (\d{3})\b", re.ASCII)
+_STATUS = re.compile(r"HTTP/\d\.\d (0\d\d)(\s|\Z)", re.ASCII)
 
 
 class Broken(ValueError):
@@ -78,7 +78,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _impossible_status(error: BaseException) -> str:
-    """099 is a status line, but none that http.client lets pass."""
+    """Below 100: a status line all the same, but none that http.client lets pass."""
     for cause in _causes(error):
         if found := _STATUS.match(getattr(cause, "line", "")):
             return found.group(1)

@@ -41,7 +41,6 @@ class Wire(Protocol):
     """The network, for the hops of one look."""
 
     def exchange(self, hop: Hop) -> AbstractContextManager[Received | FetchFailed]: ...
-    def cookies_for(self, url: str) -> str: ...
 
 
 class Session(Protocol):
@@ -70,7 +69,7 @@ class _Look:
     def __init__(self, request: Request, session: Session, gate: Gate) -> None:
         self._request, self._gate, self._now = request, gate, session.now
         self._wire = session.look(request)
-        self._seen: set[tuple[Hop, str]] = set()
+        self._seen: set[Hop] = set()
         self._verdict: Verdict | None = None
         self.announced: int | None = None
 
@@ -94,7 +93,7 @@ class _Look:
 
     def _goes_round(self, hop: Hop) -> bool:
         """The same request again, with the same cookies, has the same answer."""
-        here = (replace(hop, redirects=0, moved_to="", permanent=False), self._wire.cookies_for(hop.url))
+        here = replace(hop, redirects=0, moved_to="", permanent=False)
         known = here in self._seen
         self._seen.add(here)
         return known

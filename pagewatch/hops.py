@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from pagewatch import http_headers
+from pagewatch import cookies, http_headers
+from pagewatch.cookies import Cookie
 from pagewatch.http_headers import Fields
 from pagewatch.model import Answer, FetchFailed, Missing, NotModified, Representation, Validators
 from pagewatch.urls import credentials, normalise_url, origin_of, redirect_target
@@ -64,7 +65,8 @@ class Request:
 @dataclass(frozen=True)
 class Hop:
     """The next thing to ask for. `origin` is the one that the watch names. `moved_to`: where permanent redirects led so
-    far, and `permanent` that there were no others. `bare`: validators were answered with nonsense and are left out."""
+    far, and `permanent` that there were no others. `bare`: validators were answered with nonsense and are left out.
+    `cookies` are those that earlier hops set."""
 
     url: str
     method: str
@@ -73,6 +75,7 @@ class Hop:
     moved_to: str = ""
     permanent: bool = True
     bare: bool = False
+    cookies: tuple[Cookie, ...] = ()
 
 
 def first_hop(request: Request, method: str = "") -> Hop | FetchFailed:
@@ -93,7 +96,7 @@ def validators_to_send(request: Request, hop: Hop) -> Validators:
 
 
 def fields_to_send(request: Request, hop: Hop) -> list[tuple[str, bytes]]:
-    """The header fields of a hop, without cookies; of a name given twice the later counts."""
+    """The header fields of a hop; of a name given twice the later counts."""
     fields = [("User-Agent", request.user_agent), ("Accept", request.accept)]
     fields.append(("Accept-Encoding", request.accept_encoding))
     if origin_of(hop.url) == hop.origin:
@@ -101,7 +104,11 @@ def fields_to_send(request: Request, hop: Hop) -> list[tuple[str, bytes]]:
     sent = [(name, value.encode("utf-8")) for name, value in fields]
     validators = validators_to_send(request, hop)
     conditions = (("If-None-Match", validators.etag), ("If-Modified-Since", validators.last_modified))
-    return sent + [(name, value.encode("latin-1")) for name, value in conditions if value]
+    sent += [(name, value.encode("latin-1")) for name, value in conditions if value]
+    if set_before := cookies.header(hop.cookies, hop.url).encode("latin-1"):
+        own = [value for name, value in sent if name.lower() == "cookie"]
+        sent.append(("Cookie", b"; ".join([*own, set_before])))
+    return sent
 
 
 def _own_origin_fields(request: Request, hop: Hop) -> list[tuple[str, str]]:
@@ -129,7 +136,7 @@ def after(request: Request, hop: Hop, status: int, fields: Fields, now: datetime
         return replace(hop, bare=True)
     if status in (404, 410):
         return Missing(status, hop.url)
-    return _refused(status, fields, now)
+    return replace(_refused(status, fields, now), url=hop.url)
 
 
 def _redirected(hop: Hop, status: int, fields: Fields) -> Hop | FetchFailed:
@@ -146,8 +153,16 @@ def _redirected(hop: Hop, status: int, fields: Fields) -> Hop | FetchFailed:
     if method == "POST" and origin_of(target) != hop.origin:
         return FetchFailed("bad-redirect", "a redirect that would take the request's body to another site")
     permanent = hop.permanent and status in _PERMANENT
-    moved_to = target if permanent else hop.moved_to
-    return replace(hop, url=target, method=method, redirects=hop.redirects + 1, permanent=permanent, moved_to=moved_to)
+    return Hop(
+        target,
+        method,
+        hop.origin,
+        redirects=hop.redirects + 1,
+        moved_to=target if permanent else hop.moved_to,
+        permanent=permanent,
+        bare=hop.bare,
+        cookies=cookies.keep(hop.cookies, fields.lines("set-cookie"), hop.url),
+    )
 
 
 def _refused(status: int, fields: Fields, now: datetime) -> FetchFailed:

@@ -20,6 +20,7 @@ from jmespath.functions import Functions
 from pagewatch.fingerprint import normalise
 from pagewatch.model import FetchFailed
 
+DEEPEST = 200  # levels
 LONGEST_INTEGER = 4000  # digits; Python turns no more than 4,300 of them into an int
 WHOLE = 300  # a number with an exponent below this is written out where it is whole
 
@@ -32,7 +33,7 @@ def read(text: str) -> Any:
     """The value of JSON text, also in a JSONP call or behind a guard such as `)]}',`; a FetchFailed `not-json`
     otherwise."""
     try:
-        return _decoder().decode(_unwrapped(text).strip("\ufeff \t\r\n"))
+        return _shallow(_decoder().decode(_unwrapped(text).strip("\ufeff \t\r\n")))
     except json.JSONDecodeError as error:
         place = "it begins with <" if text.lstrip()[:1] == "<" else f"line {error.lineno}, column {error.colno}"
         return FetchFailed("not-json", f"the answer is no JSON ({place})")
@@ -50,7 +51,7 @@ def read_script(text: str) -> Any:
         value = read(text)
         return None if isinstance(value, FetchFailed) else value
     try:
-        return _decoder().raw_decode(text, assignment.end())[0]
+        return _shallow(_decoder().raw_decode(text, assignment.end())[0])
     except (ValueError, ArithmeticError, RecursionError):
         return None
 
@@ -103,6 +104,21 @@ def text_of(value: Any, ignore_order: bool = False) -> str:
 
 def _decoder() -> json.JSONDecoder:
     return json.JSONDecoder(parse_int=_integer, parse_float=_fraction, parse_constant=_refused)
+
+
+def _shallow(value: Any) -> Any:
+    """The value, unless it nests deeper than all of Python's releases can follow: the same text is JSON for all or
+    for none."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [part for whole in level if isinstance(whole, dict | list) for part in _parts(whole)]
+        if not level:
+            return value
+    raise RecursionError
+
+
+def _parts(whole: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return whole.values() if isinstance(whole, dict) else whole
 
 
 def _integer(digits: str) -> int | Decimal:

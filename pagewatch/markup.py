@@ -1,24 +1,23 @@
 """HTML and XML: text in, a tree out, in which CSS selectors find elements.
 
-lxml parses: it reads broken markup, is fast, and its version is pinned with the project. Where a selector cannot be
-translated, a soup is made from the very same tree and asked instead, so that both ways see one document and answer in
-its elements. What lxml cannot hold (2,048 levels) or takes apart (it ends a link at a table) is read by Beautiful
-Soup's other parser. XML is read strictly, without DTDs, entities or network. No input makes this raise, recurse or
-fetch anything.
+lxml parses: it reads broken markup, is fast, and its version is pinned with the project. Where it gives up (at 2,048
+levels) or takes apart what browsers keep together (it ends a link at a table), the page is read a second time, in
+another way. Where a selector cannot be translated, a soup is made from the very same tree and asked instead, so that
+both ways see one document and answer in its elements. XML is read strictly, without DTDs, entities or network. No
+input makes this raise, recurse or fetch anything.
 """
 
 from __future__ import annotations
 
 import html
 import re
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 from bs4.builder import TreeBuilder
-from bs4.element import NamespacedAttribute, NavigableString, PreformattedString
+from bs4.element import NamespacedAttribute
 from lxml import etree  # type: ignore[import-untyped]
 
 from pagewatch import css
@@ -26,13 +25,13 @@ from pagewatch.model import FetchFailed
 
 Node = Any  # an lxml element: lxml has no types
 
-DEEPEST = 512  # levels that are kept of what lxml cannot hold; browsers keep as many
+DEEPEST = 4096  # levels that are kept of what lxml cannot hold; browsers keep 512
 _LIMIT = 2046  # levels at which lxml gives up and drops the rest
 _MOST_ERRORS = 100  # that lxml keeps
-_LARGE = 2_000_000  # characters above which a second, slow reading is not worth it
 
-# What libxml2 ends when a table, a paragraph, a form… begins inside, and browsers do not.
+# What libxml2 ends when a table, a paragraph or a form begins inside, and browsers do not.
 _ENDED_EARLY = frozenset("a b big dl font h1 h2 h3 h4 h5 h6 i s small strike tt u ul".split())
+_UNKNOWN = "torn-"
 _UNEXPECTED_END = "Unexpected end tag : "
 
 _XHTML = "{http://www.w3.org/1999/xhtml}"
@@ -58,17 +57,18 @@ class Tree:
         found = self._find_in_soup(selector) if path is None else path(self.root)
         return [element for element in found if self.xml or next(element.iterancestors("template"), None) is None]
 
-    def is_torn(self, elements: list[Node]) -> bool:
-        """Whether one of the elements may have been ended too early, so that a second reading is worth its time."""
-        return len(self.text) <= _LARGE and any(element.tag in self.torn for element in elements)
-
     def reread(self) -> Tree:
-        """The same HTML as Beautiful Soup's own parser sees it: slower, any depth, no element ended before its end
-        tag."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what it finds odd about the page is not for the user
-            soup = BeautifulSoup(self.text, "html.parser")
-        return Tree(_tree_of_soup(soup), self.text)
+        """The same HTML with the torn elements whole: parsed under names of which lxml knows nothing."""
+        if not self.torn:
+            return self
+        names = "|".join(sorted(self.torn))
+        text = re.sub(rf"(?i)<(/?)({names})(?=[\s/>])", rf"<\1{_UNKNOWN}\2", self.text)
+        root = _html(text).root
+        for element in root.iter(*(_UNKNOWN + name for name in self.torn)):
+            element.tag = element.tag[len(_UNKNOWN) :]
+        for element in root.iter("script", "style", "textarea", "title"):
+            element.text = (element.text or "").replace(f"<{_UNKNOWN}", "<").replace(f"</{_UNKNOWN}", "</")
+        return Tree(root, self.text)
 
     def _find_in_soup(self, selector: str) -> list[Node]:
         soup, builder = self._soup_with_text if css.asks_text(selector) else self._soup
@@ -108,14 +108,16 @@ def is_xml(media_type: str) -> bool:
 
 def _html(text: str) -> Tree:
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    data = text.encode("utf-8", "replace")
     try:
-        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+        root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError:  # nothing in it
         root = None
     if root is None:
         root = etree.Element("html")
-    tree = Tree(root, text, torn=_torn(parser))
-    return tree.reread() if _was_cut(root) else tree
+    if _was_cut(root):
+        root = etree.fromstring(data, etree.HTMLParser(encoding="utf-8", huge_tree=True, target=_Flattened()))
+    return Tree(root, text, torn=_torn(parser))
 
 
 def _was_cut(root: Node) -> bool:
@@ -126,12 +128,48 @@ def _was_cut(root: Node) -> bool:
     return depth >= _LIMIT
 
 
+class _Flattened:
+    """A target of lxml's parser, for which it has no limit of depth: builds a tree in which elements below `DEEPEST`
+    stand side by side, each with the text before its first child."""
+
+    def __init__(self) -> None:
+        self.builder = etree.TreeBuilder()
+        self.depth = 0
+        self.deep = ""  # the name of the element below DEEPEST that has not been ended
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
+        name = name if _NAME.fullmatch(name) else "span"
+        if self.depth > DEEPEST:
+            self._end_deep()
+            self.deep = name
+        self.builder.start(name, {name: value for name, value in attributes.items() if _NAME.fullmatch(name)})
+
+    def end(self, name: str) -> None:
+        if self.depth > DEEPEST:
+            self._end_deep()
+        else:
+            self.builder.end(name if _NAME.fullmatch(name) else "span")
+        self.depth -= 1
+
+    def _end_deep(self) -> None:
+        if self.deep:
+            self.builder.end(self.deep)
+            self.deep = ""
+
+    def data(self, text: str) -> None:
+        self.builder.data(_NOT_XML.sub("", text))
+
+    def close(self) -> Node:
+        return self.builder.close()
+
+
 def _torn(parser: Any) -> frozenset[str]:
     errors = parser.error_log
     if len(errors) >= _MOST_ERRORS:
         return _ENDED_EARLY
     ended = (error.message for error in errors)
-    return _ENDED_EARLY.intersection(line[len(_UNEXPECTED_END) :] for line in ended if line.startswith(_UNEXPECTED_END))
+    return _ENDED_EARLY.intersection(line[len(_UNEXPECTED_END) :] for line in ended if _UNEXPECTED_END in line)
 
 
 def _xml(text: str) -> Tree | FetchFailed:
@@ -207,42 +245,12 @@ class _SoupOfTree(TreeBuilder):
     def _attributes(self, element: Node) -> Any:
         if not self.tree.xml:
             return dict(element.attrib)
-        return {_attribute_name(element, name): value for name, value in element.attrib.items()}
+        return {self._attribute_name(element, name): value for name, value in element.attrib.items()}
 
-
-def _attribute_name(element: Node, name: str) -> str:
-    if not name.startswith("{"):
-        return name
-    qualified = etree.QName(name)
-    prefix = next((prefix for prefix, uri in element.nsmap.items() if prefix and uri == qualified.namespace), "xml")
-    return NamespacedAttribute(prefix, qualified.localname, prefix)
-
-
-def _tree_of_soup(soup: BeautifulSoup) -> Node:
-    """Elements of a soup; those below `DEEPEST` stand side by side, with the text behind them in its place."""
-    root = etree.Element("html")
-    places: dict[int, tuple[Node, int]] = {id(soup): (root, 0)}
-    for node in soup.descendants:
-        parent, depth = places[id(node.parent)]
-        if isinstance(node, Tag) and node.name == "html":
-            places[id(node)] = (root, 0)
-        elif isinstance(node, Tag):
-            parent = parent.getparent() if depth > DEEPEST else parent
-            element = etree.SubElement(parent, node.name if _NAME.fullmatch(node.name) else "span", _attributes(node))
-            places[id(node)] = (element, min(depth + 1, DEEPEST + 1))
-        elif isinstance(node, NavigableString) and not isinstance(node, PreformattedString):
-            parent = parent.getparent() if depth > DEEPEST and parent.getnext() is not None else parent
-            _append(parent, _NOT_XML.sub("", node))
-    return root
-
-
-def _attributes(tag: Tag) -> dict[str, str]:
-    given = ((name, " ".join(value) if isinstance(value, list) else value or "") for name, value in tag.attrs.items())
-    return {name: _NOT_XML.sub("", value) for name, value in given if _NAME.fullmatch(name)}
-
-
-def _append(parent: Node, text: str) -> None:
-    if len(parent):
-        parent[-1].tail = (parent[-1].tail or "") + text
-    else:
-        parent.text = (parent.text or "") + text
+    def _attribute_name(self, element: Node, name: str) -> str:
+        if not name.startswith("{"):
+            return name
+        qualified = etree.QName(name)
+        prefix = next((prefix for prefix, uri in element.nsmap.items() if prefix and uri == qualified.namespace), "xml")
+        self.prefixes.add(prefix)
+        return NamespacedAttribute(prefix, qualified.localname, prefix)

@@ -203,6 +203,7 @@ class FetchFailed:
     retry_after: timedelta | None = None
     answered: bool = True
     pauses_host: bool = False
+    url: str = field(default="", compare=False)  # that was answered so, where it may not be the watch's own
 
 
 @dataclass(frozen=True)
@@ -430,8 +431,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Change:
-    """What differs between two extracts. `updated` are (key, old, new); `fields` are (name, old, new), None for null.
-    """
+    """What differs between two extracts. `updated` are (key, old, new); `fields` are (name, old, new), None: null."""
 
     old: str | None
     new: str | None
@@ -457,9 +457,10 @@ class Result:
 
 @dataclass(frozen=True)
 class Decision:
-    """What an outcome means for a watch: its new state, what to print, what to tell, and a pause for its host."""
+    """What an outcome means for a watch: its new state, what to print, what to tell, and a pause for the host of
+    a URL."""
 
     state: WatchState
     result: Result
     notices: tuple[Notice, ...] = ()
-    pause: Pause | None = None
+    pause: tuple[str, Pause] | None = None

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pagewatch.model import Verdict
+from pagewatch.urls import normalise_url, origin_of, without_dot_segments
 
 LIMIT = 512 * 1024  # RFC 9309 §2.5: at least 500 KiB
 SHOWN = 200  # octets of a rule or token that are quoted in a verdict
-DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _PRODUCT_END = re.compile(rb"[ \t/]")
@@ -92,12 +92,8 @@ def robots_url(url: str) -> str:
 
 
 def origin(url: str) -> str:
-    """scheme://host[:port] in lower case, without a default port and without user and password."""
-    scheme, authority, _, _ = _split(url)
-    literal, bracket, rest = authority.rpartition("@")[2].rpartition("]")
-    host, _, port = rest.partition(":")
-    by_default = port in ("", DEFAULT_PORTS.get(scheme))
-    return f"{scheme}://{literal}{bracket}{host}".lower() + ("" if by_default else f":{port}")
+    """scheme://host[:port] of a URL in whatever form; ValueError where it is none."""
+    return origin_of(normalise_url(url))
 
 
 @dataclass
@@ -208,35 +204,18 @@ def _fits(pattern: bytes, anchored: bool, target: bytes) -> bool:
 
 
 def _target(url: str) -> bytes:
-    """The request target of `url`, in the encoding that rules are compared in."""
-    _, _, path, query = _split(url)
-    sent = _without_dot_segments(path) + (f"?{query}" if query else "")
+    """The request target of `url`, in the encoding that rules are compared in. Any text has one: nothing is raised."""
+    path, query = _path_and_query(url)
+    sent = without_dot_segments("/" + path.removeprefix("/")) + (f"?{query}" if query else "")
     return _escaped(_normalised(sent.encode(errors="surrogatepass"))).replace(b"*", b"%2A")
 
 
-def _split(url: str) -> tuple[str, str, str, str]:
-    """Scheme, authority, path and query of any text: `urlsplit` raises for some. A backslash ends the authority too, as
-    it does for those who send the request."""
+def _path_and_query(url: str) -> tuple[str, str]:
+    """A backslash ends the authority too, as it does for those who send the request."""
     hierarchical, _, query = url.strip().partition("#")[0].partition("?")
-    scheme, slashes, rest = hierarchical.partition("://")
-    if not slashes:
-        return "", "", hierarchical, query
+    _, slashes, rest = hierarchical.partition("://")
     authority = re.split(r"[/\\]", rest, maxsplit=1)[0]
-    return scheme.lower(), authority, rest[len(authority) :], query
-
-
-def _without_dot_segments(path: str) -> str:
-    """RFC 3986 §5.2.4; where nothing is to be removed, nothing is changed."""
-    segments = path.removeprefix("/").split("/")
-    kept: list[str] = []
-    for segment in segments:
-        if segment == "..":
-            del kept[-1:]
-        elif segment != ".":
-            kept.append(segment)
-    if segments[-1] in (".", ".."):
-        kept.append("")
-    return "/" + "/".join(kept)
+    return rest[len(authority) :] if slashes else hierarchical, query
 
 
 def _normalised(octets: bytes) -> bytes:

@@ -82,11 +82,12 @@ class Run:
     avoided: int = 0
     status: int = 0
 
-    def enter(self, plan: Plan, decision: Decision) -> None:
+    def enter(self, decision: Decision) -> None:
         """Takes a decision into the memory, to be saved within a second."""
         self.memory.put(decision.state)
         if decision.pause is not None:
-            self.memory.hosts[host_of(plan.watch.url)] = decision.pause
+            url, pause = decision.pause
+            self.memory.hosts[host_of(url)] = pause
         self.unsaved.append(decision.result)
         self.post(decision.notices)
 

@@ -127,18 +127,22 @@ class _Content:
 
 
 def _source(watch: Watch, media_type: str, text: str) -> str:
-    """The source by what the user says, else by the media type, else (no type, or any type at all) by how the text
-    begins."""
+    """The source by what the user says, else by what can be asked of it, else by the media type, and where that says
+    nothing by how the text begins."""
     if watch.source:
         return watch.source
     begins = text.lstrip("\ufeff \t\r\n")[:1]
     if "json" in media_type or (media_type in _UNSAID and begins in ("{", "[")):
-        return "json"
+        return "page" if watch.select or not _are_paths(watch.fields) else "json"
     if "html" in media_type or markup.is_xml(media_type) or (media_type in _UNSAID and begins == "<"):
         return "page"
     if watch.path:
         return "json"
     return "page" if watch.select or watch.fields or watch.items else "text"
+
+
+def _are_paths(fields: tuple[tuple[str, str], ...]) -> bool:
+    return all(check_path(where) is None for _, where in fields)
 
 
 def _page(watch: Watch, text: str, media_type: str) -> _Content | FetchFailed:
@@ -160,12 +164,7 @@ def _embedded(watch: Watch, tree: Tree) -> Extract | NoMatch:
 
 def _json(watch: Watch, text: str, media_type: str) -> _Content | FetchFailed:
     value = jsondata.read(text)
-    if isinstance(value, FetchFailed):
-        return value
-    try:
-        return _Content(_json_extract(watch, value), text)
-    except RecursionError:  # Python 3.12 and later parse deeper than they recurse
-        return FetchFailed("not-json", "the answer nests too deeply to be read")
+    return value if isinstance(value, FetchFailed) else _Content(_json_extract(watch, value), text)
 
 
 def _json_extract(watch: Watch, value: object) -> Extract | NoMatch:
@@ -269,6 +268,12 @@ def _unexpected(watch: Watch, content: _Content) -> NoMatch | None:
 
 
 def _contains(wanted: str, text: str) -> bool:
-    """As a literal or as a regular expression, in lines or in one."""
+    """As a literal or, if it is one, as a regular expression; in lines or in one."""
     line = collapse(text)
-    return collapse(wanted) in line or any(regex(wanted).search(form) for form in (text, line))
+    if collapse(wanted) in line:
+        return True
+    try:
+        pattern = regex(wanted)
+    except (re.error, OverflowError, RecursionError):  # such as *new*
+        return False
+    return any(pattern.search(form) for form in (text, line))

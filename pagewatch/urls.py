@@ -36,7 +36,7 @@ def normalise_url(url: str) -> str:
     if scheme not in DEFAULT_PORTS:
         raise ValueError("neither http nor https")
     port = "" if parts.port in (None, DEFAULT_PORTS[scheme]) else f":{parts.port}"
-    path = _without_dot_segments(_NOT_IN_PATH.sub(_encoded, parts.path))
+    path = without_dot_segments(_NOT_IN_PATH.sub(_encoded, parts.path))
     query = f"?{_NOT_IN_QUERY.sub(_encoded, parts.query)}" if parts.query else ""
     return f"{scheme}://{_host(parts.netloc)}{port}{path}{query}"
 
@@ -110,7 +110,7 @@ def _encoded(found: re.Match[str]) -> str:
     return "".join(f"%{octet:02X}" for octet in text.encode("utf-8"))
 
 
-def _without_dot_segments(path: str) -> str:
+def without_dot_segments(path: str) -> str:
     """RFC 3986 §5.2.4, for an absolute path; "/" for none."""
     segments = path.split("/")[1:] or [""]
     kept: list[str] = []

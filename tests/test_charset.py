@@ -14,7 +14,8 @@ from tests.tables import Row, table
 def body(row: Row) -> bytes:
     if "bytes" in row:
         return str(row["bytes"]).encode("latin-1")
-    return (row.get("text_before", "") * row.get("times", 1) + row["text"]).encode(row.get("as", "utf-8"))
+    text: str = row.get("text_before", "") * row.get("times", 1) + row["text"]
+    return text.encode(row.get("as", "utf-8"))
 
 
 @table("charset")

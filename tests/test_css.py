@@ -53,7 +53,9 @@ def test_the_usual_selectors_are_found_by_lxml(selector: str) -> None:
     assert css.xpath(selector) is not None
 
 
-@pytest.mark.parametrize("selector", [":is(p)", "p ~ p", "li:nth-child(odd)", "[type=x]", "a:any-link", "dc|x", "*:first-of-type"])
+@pytest.mark.parametrize(
+    "selector", [":is(p)", "p ~ p", "li:nth-child(odd)", "[type=x]", "a:any-link", "dc|x", "*:first-of-type"]
+)
 def test_what_may_mean_something_else_in_xpath_is_left_to_beautiful_soup(selector: str) -> None:
     assert css.xpath(selector) is None
 
@@ -70,12 +72,45 @@ def test_a_list_of_20000_takes_no_minutes(selector: str) -> None:
 
 TAGS = [*"div p span a ul li table tr td b i h2 section template select option br img form noscript em o:p x-y".split()]
 ATTRIBUTES = [
-    *('id="a"', "id=b", 'class="a b"', 'class="b\n c"', "class='a'", 'class="a\u00a0b"', 'class=""', 'href="/x/y"', "href=x"),
+    *(
+        'id="a"',
+        "id=b",
+        'class="a b"',
+        'class="b\n c"',
+        "class='a'",
+        'class="a\u00a0b"',
+        'class=""',
+        'href="/x/y"',
+        "href=x",
+    ),
     *('data-k="v w"', "data-k", "lang=en", "title='q\"'", "type=TEXT", "hidden", 'rel="a b"', "DATA-K=V", 'id="3G"'),
 ]
-ODD = ["<!-- c -->", "</p>", "</div>", "<", "&amp;", "</b></i>", "<body class=z>", "</body>", "<p", "\0", "<![CDATA[x]]>"]
+ODD = [
+    "<!-- c -->",
+    "</p>",
+    "</div>",
+    "<",
+    "&amp;",
+    "</b></i>",
+    "<body class=z>",
+    "</body>",
+    "<p",
+    "\0",
+    "<![CDATA[x]]>",
+]
 CONDITIONS = [
-    *(".a", ".b", "#a", "[data-k]", "[data-k=v]", '[data-k="v w"]', "[data-k~=w]", '[href^="/x"]', "[href$=y]", '[href*="x"]'),
+    *(
+        ".a",
+        ".b",
+        "#a",
+        "[data-k]",
+        "[data-k=v]",
+        '[data-k="v w"]',
+        "[data-k~=w]",
+        '[href^="/x"]',
+        "[href$=y]",
+        '[href*="x"]',
+    ),
     *("[lang|=en]", '[class~="a"]', '[class="a b"]', '[class=""]', ":first-child", ":last-child", ":only-child"),
     *(":nth-child(2)", ":nth-last-child(2)", ":nth-child(odd)", ":nth-child(0)", ":not(.a)", ":not(p)", ":not([href])"),
     *(":first-of-type", ":last-of-type", ":only-of-type", ":nth-of-type(2)", ":nth-last-of-type(1)", "[type=text]"),
@@ -133,7 +168,9 @@ def in_template(element: Node) -> bool:
     return next(element.iterancestors("template"), None) is not None
 
 
-pieces = st.sampled_from(["p", "li", ":not(", ":is(", ":has(", ":nth-child(", "2n+1", ":root", "[a=b]", "::x", ":scope"])
+pieces = st.sampled_from(
+    ["p", "li", ":not(", ":is(", ":has(", ":nth-child(", "2n+1", ":root", "[a=b]", "::x", ":scope"]
+)
 css_like = st.lists(st.sampled_from("ab.#:[]()>+~,*'\"\\ 0-2@|=^$!&/é\0{}") | pieces, max_size=9).map("".join)
 
 

@@ -22,6 +22,7 @@ from pagewatch.model import (
     NoMatch,
     NotModified,
     Outcome,
+    Pause,
     Plan,
     Validators,
     WatchState,
@@ -143,14 +144,14 @@ def test_failures_back_off_from_an_hour_to_a_day_and_recover() -> None:
 def test_retry_after_pauses_the_whole_host_until_then() -> None:
     _, state, now = after(seen("A"))
     asked = decide(plan(state, now), FetchFailed("rate-limited", "429", 10 * MINUTE, pauses_host=True), now)
-    assert asked.pause is not None and asked.pause.asked and asked.pause.until == now + 10 * MINUTE
-    assert asked.state.next_check == asked.pause.until
+    assert asked.pause == (URL, Pause(now + 10 * MINUTE, asked=True))
+    assert asked.state.next_check == now + 10 * MINUTE
 
 
 def test_a_503_without_retry_after_pauses_the_host_by_the_back_off() -> None:
     _, state, now = after(seen("A"))
     decision = decide(plan(state, now), FetchFailed("http-503", "busy", pauses_host=True), now)
-    assert decision.pause is not None and not decision.pause.asked and decision.pause.until == now + HOUR
+    assert decision.pause == (URL, Pause(now + HOUR, asked=False))
 
 
 def test_a_watch_that_was_put_off_keeps_its_state() -> None:

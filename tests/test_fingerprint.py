@@ -193,5 +193,10 @@ def test_a_recipe_stays_the_same_for_years() -> None:
 def test_the_same_bytes_are_the_same_body_only_if_read_the_same_way() -> None:
     body = representation(body=b"x", digest="")
     assert body_digest(body) == body_digest(replace(body, status=404))
-    others: list[dict[str, Any]] = [{"body": b"y"}, {"media_type": "text/plain"}, {"charset": "x"}, {"url": "http://h/"}]
+    others: list[dict[str, Any]] = [
+        {"body": b"y"},
+        {"media_type": "text/plain"},
+        {"charset": "x"},
+        {"url": "http://h/"},
+    ]
     assert body_digest(body) not in {body_digest(replace(body, **other)) for other in others}

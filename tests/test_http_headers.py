@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pagewatch import http_headers, urls
+from pagewatch import cookies, http_headers, urls
+from pagewatch.content_coding import PIECE, decode
 from pagewatch.hops import Hop, Request, after, first_hop
 from pagewatch.http_headers import Fields
 from pagewatch.model import FetchFailed, Missing, NotModified, Validators
@@ -150,6 +152,67 @@ def test_a_304_to_validators_is_believed_even_where_304_is_accepted() -> None:
 def test_a_header_that_cannot_be_sent_is_the_users_fault(header: tuple[str, str]) -> None:
     failed = first_hop(Request(url="http://example.org/a", user_agent="x", headers=(header,)))
     assert isinstance(failed, FetchFailed) and failed.kind == "config" and not failed.answered
+
+
+# ---------------------------------------------------------------------------------------------------------- cookies
+
+HERE = "https://www.example.org/a/b"
+
+
+@table("cookies")
+def test_cookies(row: Row) -> None:
+    kept = cookies.keep((), row["set"], row.get("from", HERE))
+    assert cookies.header(kept, row.get("to", HERE)) == row["sent"]
+
+
+def test_cookies_of_several_answers_come_together() -> None:
+    first = cookies.keep((), ["a=1; Path=/", "b=2; Path=/"], HERE)
+    second = cookies.keep(first, ["a=3; Path=/"], "https://www.example.org/c")
+    assert cookies.header(second, HERE) == "b=2; a=3"
+
+
+def test_fifty_cookies_are_kept_and_no_more() -> None:
+    kept = cookies.keep((), [f"a{number}=1" for number in range(60)], HERE)
+    assert len(kept) == 50 and kept[-1].name == "a59"
+
+
+PIECES = [
+    "a",
+    "=",
+    ";",
+    " ",
+    '"',
+    "\\",
+    ",",
+    "Path",
+    "Domain",
+    "Max-Age",
+    "Expires",
+    "Version",
+    "Port",
+    "/",
+    ".",
+    "0",
+    "-1",
+]
+
+
+@given(st.lists(st.one_of(st.lists(st.sampled_from(PIECES)).map("".join), st.text(st.characters(max_codepoint=255)))))
+def test_no_cookie_raises_or_breaks_a_header(lines: list[str]) -> None:
+    kept = cookies.keep((), lines, "http://127.0.0.1:80/a")
+    assert not re.search(r"[\x00-\x1f]", cookies.header(kept, "http://127.0.0.1:80/a"))
+
+
+# --------------------------------------------------------------------------------------------------- content codings
+
+
+@pytest.mark.parametrize("wbits", [-zlib.MAX_WBITS, zlib.MAX_WBITS, 16 + zlib.MAX_WBITS], ids=["raw", "zlib", "gzip"])
+def test_bodies_of_about_one_piece_are_unpacked_whole(wbits: int) -> None:
+    coding = "gzip" if wbits > zlib.MAX_WBITS else "deflate"
+    for length in (*range(PIECE - 3, PIECE + 300), 2 * PIECE, 2 * PIECE + 1):
+        coder = zlib.compressobj(wbits=wbits)
+        packed = coder.compress(bytes(length)) + coder.flush()
+        assert decode((packed,), (coding,), 10 * PIECE) == bytes(length)
 
 
 # ------------------------------------------------------------------------------------------------------------- URLs

@@ -22,7 +22,7 @@ FILES = ("requirements.txt", "tests/requirements.txt")
 # Where a package is imported by another name than it is installed by.
 DISTRIBUTIONS = {"bs4": "beautifulsoup4", "yaml": "pyyaml"}
 # What is imported as a part of another package, which brings it and says which versions fit.
-COMES_WITH = {"soupsieve": "beautifulsoup4", "urllib3": "requests"}
+COMES_WITH = {"urllib3": "requests"}
 
 PIN = re.compile(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.!+]*( ; [^;#]+)?")
 

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
+from queue import SimpleQueue
 
 from pagewatch import checking, config, notify
 from pagewatch.config import Configuration
 from pagewatch.errors import ConfigError, StateError
 from pagewatch.memory import Memory
-from pagewatch.model import VERSION, Target
+from pagewatch.model import VERSION, Delivery, Notice, Target
 from pagewatch.output import Style
 from pagewatch.setup import style_of
 from pagewatch.state import damaged_files, read_memory
@@ -55,15 +56,21 @@ def examine(
 
 
 def send_to_all(targets: Sequence[Target], now: datetime, style: Style) -> int:
-    """A test notice to each target, one after the other. Returns 1 where one was not taken."""
-    reasons = []
-    for target in targets:
-        text = f"A test notice from monitor.py doctor, {now:%Y-%m-%d %H:%M} UTC: this is how you will be told."
-        reasons.append(notify.send(target, "A test notice", text))
-        print(style.clean(f"{target.name}: {'delivered' if not reasons[-1] else f'NOT delivered: {reasons[-1]}'}"))
+    """A test notice to each target. Returns 1 where one was not taken."""
+    title, text = "A test notice", f"From monitor.py doctor, {now:%Y-%m-%d %H:%M} UTC: this is how you will be told."
+    outbox = [Notice(target.name, "", "", "test", title, text, target.name, now) for target in targets]
+    deliveries: SimpleQueue[Delivery] = SimpleQueue()
+    reasons: dict[str, str] = {}
+    left = notify.deliver(outbox, targets, now, deliveries.put)
+    while left:
+        delivery = deliveries.get()
+        reasons |= dict.fromkeys(delivery.delivered, "") | dict(delivery.failed)
+        left -= {delivery.target} if delivery.last else set()
+    for name, reason in reasons.items():
+        print(style.clean(f"{name}: {f'NOT delivered: {reason}' if reason else 'delivered'}"))
     if not targets:
         print("there is no target to send to: changes are printed")
-    return int(any(reasons))
+    return int(any(reasons.values()))
 
 
 def _versions() -> Finding:

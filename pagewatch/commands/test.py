@@ -51,7 +51,7 @@ def run(options: Namespace) -> int:
     web = asking.open_web(configuration.settings, {}, memory.hosts, options, time.monotonic() + LONGEST_LOOK)
     with web.client.session() as session:
         style = style_of(options, configuration.secrets)
-        return explain(plan, lambda plan: asking.ask(web, (plan,), session), style)
+        return explain(plan, lambda plan: web.ask((plan,), session), style)
 
 
 def _watch(options: Namespace, configuration: Configuration) -> Watch:

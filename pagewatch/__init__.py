@@ -1,0 +1,37 @@
+"""A map of the modules. monitor.py joins them; nothing here imports it. Each layer imports only from those above it.
+
+Words, standard library only:
+    errors        what a person must hear
+    model         the frozen values that travel
+    urls          one form of a URL: for robots.txt, for the request, for its validators
+
+Rules: text and values in, values out; no network, no files, no clock:
+    config        watches.yaml -> settings and watches, every problem with its line; it reads
+                  document (YAML nodes with lines), environment (.env, ${NAME}), top_level, keys, request_keys,
+                  content_keys, values; editors read watches.schema.json
+    robots        RFC 9309: which rule decides for a URL
+    conditional   which validators may be sent, and whether a 304 can be believed
+    hops          what is sent at each redirect and what its answer leads to; with http_headers, content_coding,
+                  cookies, failures (what an exception of the HTTP library means)
+    sources       an answer -> what was seen in it: pages by charset, markup, css and extract, JSON by jsondata
+    fingerprint   normalises, leaves noise out, compares
+    decide        (plan, outcome, now) -> new state, a row, notices; with schedule, diff and notices (their words)
+    memory        all that is remembered, as records of one document
+    output        the lines of a run
+    commandline   the words of a call
+
+Edges, one outside thing each; none imports another:
+    fetch         one look over all its hops; connections has the sockets (requests)
+    politeness    may we ask this host now: robots.txt of each origin, turns, gaps, pauses
+    state         the files of state/; lock
+    notify        sends what is in the outbox (Apprise)
+    demo          a site on this machine
+    quiet         the note that nothing is due
+
+Joints, which bring edges together for the script and the commands:
+    setup         the configuration from disk; checking has the checks that are done once per edit
+    asking        one request for all watches that share it, hosts side by side
+    run           decided, saved, shown, told: in this order
+
+Commands, a module each: commands.test, .list, .forget, .doctor, .demo; check is monitor.py itself.
+"""
