@@ -112,14 +112,12 @@ def _declares(media_type: str) -> bool:
 
 
 def _declared(body: bytes) -> str:
-    """The encoding that the document names. UTF-16 cannot be true where its name can be read as ASCII: HTML means
-    UTF-8."""
+    """The encoding that the document names, or shows by its first characters."""
     if name := _UTF16_XML.get(body[:4]):
         return name
     head = _COMMENT.sub(b"", body[:_WINDOW])
     found = _XML_DECLARATION.match(head) or _META.search(head)
-    name = encoding_name(found[1].decode("ascii", "replace")) if found else ""
-    return "utf-8" if name.startswith("utf-16") else name
+    return encoding_name(found[1].decode("ascii", "replace")) if found else ""
 
 
 def _is_utf8(body: bytes) -> bool:
@@ -133,7 +131,8 @@ def _is_utf8(body: bytes) -> bool:
 def _read(body: bytes, name: str) -> str | None:
     """The text, or None where the bytes contradict this encoding: they are faultless UTF-8 instead, or more of what
     is not ASCII is broken than is whole. So one stray byte leaves a declared UTF-8, with a replacement character, and
-    a page in another charset does not.
+    a page in another charset does not. UTF-16 without a NUL is none: where its name can be read as ASCII, HTML means
+    UTF-8.
     """
     if not name or (name.startswith("utf-16") and b"\0" not in body[:_WINDOW]):
         return None

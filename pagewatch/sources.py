@@ -74,8 +74,6 @@ def describe(watch: Watch, answer: Representation) -> Reading | FetchFailed:
         body = unpack_undeclared(answer.body, LARGEST_BODY)
     if isinstance(body, FetchFailed):
         return body
-    if not body.strip():
-        return FetchFailed("empty-body", "the body is empty")
     if not _is_text(answer.media_type, body):
         return FetchFailed("media-type", f"the server sends {answer.media_type or 'binary data'} where text is wanted")
     text, encoding = charset.decode(body, answer.charset, watch.encoding, answer.media_type)

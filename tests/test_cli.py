@@ -202,6 +202,7 @@ def test_a_quiet_run_in_trouble_that_was_told_still_returns_1(run_monitor: Monit
     site.script("/p", NO_MATCH)
     first, second = run_monitor(config=configuration(price(site))), run_monitor()
     assert (first.returncode, second.returncode, second.stdout) == (1, 1, "")
+    assert not goes_its_whole_way(run_monitor)
     assert len(site.to("/p")) == 1
 
 

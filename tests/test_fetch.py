@@ -377,6 +377,13 @@ def test_a_304_again_is_a_failure_ht_056_rf_095(site: Site, look: Look) -> None:
     assert len(site.requests) == 2
 
 
+def test_one_look_asks_again_once_whichever_hop_it_is(site: Site, look: Look) -> None:
+    site.script("/a", answer(status=304), redirect("/b"))
+    site.script("/b", answer(status=304))
+    failed(look(site.url + "/a"), "unexpected-304")
+    assert [request.target for request in site.requests] == ["/a", "/a", "/b"]
+
+
 def test_octets_behind_a_304_disturb_nothing_ht_057(site: Site, look: Look) -> None:
     behind = b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello"
     _, second = twice(site, look, answer(PAGE, TAG), behind, answer(b"next"))
@@ -586,6 +593,14 @@ def test_cookies_are_kept_within_a_chain_of_redirects_ht_101(site: Site, look: L
     site.script("/a", redirect("/a", 302, "Set-Cookie: seen=1; Path=/"), answer(PAGE))
     assert full(look(site.url + "/a", headers=(("Cookie", "mine=2"),))).body == PAGE
     assert [request.field("Cookie") for request in site.requests] == [b"mine=2", b"mine=2; seen=1"]
+
+
+def test_cookies_of_all_hops_of_a_chain_come_together(site: Site, look: Look) -> None:
+    site.script("/a", redirect("/b", 302, "Set-Cookie: one=1"))
+    site.script("/b", redirect("/c", 302, "Set-Cookie: two=2"))
+    site.script("/c", answer(PAGE))
+    full(look(site.url + "/a"))
+    assert site.to("/c")[0].field("Cookie") == b"one=1; two=2"
 
 
 def test_a_cookie_of_one_host_does_not_go_to_another(site: Site, look: Look) -> None:
@@ -1089,6 +1104,16 @@ def test_all_hops_share_the_time_of_a_look(site: Site, look: Look) -> None:
     began = time.monotonic()
     assert failed(look(site.url + "/", timeout=0.2), "timeout").answered
     assert time.monotonic() - began < 2
+
+
+def test_nothing_is_sent_when_the_time_is_over(site: Site, look: Look) -> None:
+    def dripping(line: Line) -> None:
+        line.send(answer(b"", "Location: /b", "Content-Length: 1000", status=302, sized=False))
+        line.drip(bytes(1000), 0.02)
+
+    site.script("/a", dripping)
+    assert failed(look(site.url + "/a", timeout=0.1), "timeout").answered
+    assert site.to("/b") == []
 
 
 def test_waiting_in_the_gate_takes_nothing_from_the_time(site: Site, look: Look) -> None:

@@ -31,7 +31,7 @@ import yaml
 
 import monitor
 from tests.site import SERVER, Arrived, Line, Reply, Site, answer
-from tests.targets import Answer, HttpTarget, http_target
+from tests.targets import Answer, http_target
 
 Data = dict[str, Any]
 
@@ -47,7 +47,7 @@ WATCH = frozenset(
 )
 VISIT = frozenset(
     "n at serve watches config_text env expect requests sink sends sends_since inject output_lacks state_intact"
-    " files_kept tz local".split()
+    " files_kept tz local exit".split()
 )
 RESPONSE = frozenset(
     "status headers body body_b64 body_gen body_note conditional truncate_to delay_s takes_s drop".split()
@@ -321,11 +321,12 @@ class Stage:
             yield f"standard output is not JSON: {seen.out[:200]!r}"
         if seen.status < 2 and seen.out.count('{"summary": ') != 1:
             yield "there is not one summary"
-        if self.case.get("exit_nonzero") and not seen.status:
-            yield "exit 0"
+        if seen.status != visit.get("exit", seen.status) or (self.case.get("exit_nonzero") and not seen.status):
+            yield f"exit {seen.status}, expected {visit.get('exit', 'another')}"
         if not seen.status and any(refused and not taken for taken, refused in seen.sends.values()):
             yield "exit 0 although a notice was not delivered"
-        self.trouble = self.trouble or failed or bool(seen.status) or any(word in (*TROUBLE, "gone") for word in outcomes)
+        in_trouble = any(word in (*TROUBLE, "gone") for word in outcomes)
+        self.trouble = self.trouble or failed or bool(seen.status) or in_trouble
         if "config_text" not in visit and not any("notify" in keys for keys in self.watches.values()):
             if "changed" in outcomes and not seen.told and visit.get("inject", {}).get("type") != "disk-full":
                 yield "a change was not told"
@@ -443,7 +444,8 @@ class Seen:
 def judge(stage: Stage, visit: Data, seen: Seen) -> Iterator[str]:
     for name, expect in visit["expect"].items():
         complaints = list(outcome_complaints(expect, seen, name))
-        others = ({**{key: expect[key] for key in FORMS & expect.keys()}, **other} for other in expect.get("accept", []))
+        form = {key: expect[key] for key in FORMS & expect.keys()}
+        others = ({**form, **other} for other in expect.get("accept", []))
         if complaints and all(any(outcome_complaints(other, seen, name)) for other in others):
             yield f"{name}: {'; '.join(complaints)}; got {shown(seen, name)}"
         word = seen.rows.get(name, {}).get("outcome", "")
@@ -484,15 +486,15 @@ def outcome_complaints(expect: Data, seen: Seen, name: str) -> Iterator[str]:
 def outcome_complaint(expect: Data, seen: Seen, row: Data | None) -> str:
     outcome, kind = expect["outcome"], expect.get("kind", "")
     if row is None:
-        refused = kind in REFUSALS and seen.status == 2 and seen.err.strip()
-        return "" if refused else f"no object for the watch, expected {outcome} {kind}"
+        stopped = kind in REFUSALS and seen.status == 2 and seen.err.strip()
+        return "" if stopped else f"no object for the watch, expected {outcome} {kind}"
     got = f"{row['outcome']} {row['kind'] or ''}".strip()
     if outcome not in ("warning", "error"):
         word = row["outcome"]
         return "" if NOT_ASKED.get(word, word) == outcome else f"{got}, expected {outcome}"
     wanted = KINDS.get(kind, (f"failed {kind}",))
-    refused = kind in REFUSALS and seen.status != 2
-    return f"{got} (exit {seen.status}), expected {' or '.join(wanted)}" if got not in wanted or refused else ""
+    lenient = kind in REFUSALS and seen.status != 2
+    return f"{got} (exit {seen.status}), expected {' or '.join(wanted)}" if got not in wanted or lenient else ""
 
 
 def text_complaints(expect: Data, row: Data) -> Iterator[str]:
@@ -593,7 +595,9 @@ def send_complaints(stage: Stage, wanted: Data | int, taken: list[Data], refused
     yield from (f"says {part!r}: {text!r}" for part in wanted.get("body_lacks", []) if part in plain)
     for message in taken:
         title, size = message["title"], len(message["title"]) + len(message["message"])
-        if any(part in title for part in wanted.get("title_lacks", [])) or len(title) > wanted.get("title_max_chars", 200):
+        if len(title) > wanted.get("title_max_chars", 200) or any(
+            part in title for part in wanted.get("title_lacks", [])
+        ):
             yield f"title {title!r}"
         if size > wanted.get("max_chars", size):
             yield f"{size} characters"
