@@ -17,8 +17,9 @@ if sys.version_info < (3, 10):
 
 from pagewatch import quiet
 
-if sys.stdout is None:  # pythonw.exe: nobody looks
-    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+LISTENED_TO = sys.stdout is not None  # pythonw.exe has none, and so has a shell's >&-
+sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 if __name__ == "__main__":
@@ -50,7 +51,8 @@ def lacking(missing: ModuleNotFoundError) -> str:
 try:
     from pagewatch import commandline, conditional, config, decide, lock, notices, output, quiet, schedule, setup, state
 except ModuleNotFoundError as missing:
-    sys.exit(lacking(missing))
+    print(lacking(missing), file=sys.stderr)
+    sys.exit(2)
 from pagewatch.errors import ConfigError, MonitorError, UsageError, unknown
 from pagewatch.memory import Memory
 from pagewatch.model import (
@@ -63,14 +65,17 @@ from pagewatch.model import (
     FetchFailed,
     Notice,
     Outcome,
+    Pause,
     Plan,
     Representation,
     Result,
     Target,
     Watch,
+    WatchState,
 )
 from pagewatch.politeness import host_of
 from pagewatch.run import Looked, Run
+from pagewatch.urls import without_login
 
 if TYPE_CHECKING:
     from pagewatch.asking import Fetch, Web
@@ -125,16 +130,26 @@ def sort_out(this: Run) -> list[Plan]:
     """The plans of the watches that are to be asked now; the others get their row."""
     plans = []
     for watch in this.watches:
-        past = this.memory.state_of(watch.name, watch.url, watch.select, this.names)
-        waits = schedule.reason_to_wait(
-            watch, past, this.memory.hosts.get(host_of(watch.url)), this.start, this.options.now
-        )
+        past = state_of(this, watch)
+        plan = conditional.plan(watch, this.settings, past, this.start)
+        force = this.options.now or conditional.is_edited(plan)
+        waits = schedule.reason_to_wait(watch, past, pause_of(this, watch), this.start, force)
         if waits is None:
-            plans.append(conditional.plan(watch, this.settings, past, this.start))
+            plans.append(plan)
+        elif waits[0] == "deferred":
+            enter(this, plan, Deferred(host_of(watch.url), waits[1], f"{host_of(watch.url)} wants a pause"))
         else:
-            this.unsaved.append(Result(watch.name, watch.url, waits[0], next_check=waits[1]))
+            this.unsaved.append(Result(watch.name, without_login(watch.url), waits[0], next_check=waits[1]))
             this.avoided += waits[0] == "fresh"
     return plans
+
+
+def state_of(this: Run, watch: Watch) -> WatchState:
+    return this.memory.state_of(watch.name, without_login(watch.url), watch.select, this.names)
+
+
+def pause_of(this: Run, watch: Watch) -> Pause | None:
+    return this.memory.hosts.get(host_of(watch.url))
 
 
 def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
@@ -185,9 +200,8 @@ def enter(this: Run, plan: Plan, outcome: Outcome) -> None:
     decision = guarded(partial(decide.decide, plan, outcome, this.start, this.memory.was_reset(plan.past.id)))
     bug = decision if isinstance(decision, FetchFailed) else outcome
     if isinstance(bug, FetchFailed) and bug.kind == "internal":
-        reason = (
-            f"a bug in monitor.py; its traceback is in {keep_traceback(this.options.state, bug.reason, this.start)}"
-        )
+        place = keep_traceback(this.options.state, this.style.redact(bug.reason), this.start)
+        reason = f"a bug in monitor.py; its traceback is in {place}"
         this.fail(3, f"{plan.watch.name}: {reason}")
         decision = decide.decide(plan, replace(bug, reason=reason), this.start)
     assert isinstance(decision, Decision)
@@ -214,6 +228,8 @@ def settle_the_unreachable(this: Run) -> None:
 def tell_offline(this: Run, reason: str) -> None:
     """One line at the start of it, and a notice when it has lasted a day."""
     memory = this.memory
+    if memory.offline_since is not None and memory.offline_since > this.start:  # the clock was wrong
+        memory.offline_since = this.start
     if memory.offline_since is None or this.style.form == "terminal":
         this.complain(reason)
     memory.offline_since = memory.offline_since or this.start
@@ -243,8 +259,8 @@ def check(options: argparse.Namespace) -> int:
         memory = open_memory(options.state, start)
         this = Run(memory, options, start, send, style)
         if memory.recovered:
-            said = f"was damaged: kept as {memory.recovered}; the copy from the start of the last good run is used"
-            this.complain(f"{options.state / state.STATE} {said}")
+            kept = f"; it is kept as {memory.recovered}" if memory.recovered != state.STATE else ""
+            this.complain(f"{options.state / state.STATE} is damaged{kept}; its copy from the last good run is used")
         try:
             configuration = configured(options, memory)
         except ConfigError as error:
@@ -306,16 +322,16 @@ def leave_note(this: Run, variables: list[str], status: int) -> None:
     """For the runs in which nothing will be due (`quiet`): until when that is, what they print, and their exit
     status."""
     now, until, rows = this.options.clock(), [], []
-    outbox = this.memory.outbox
+    outbox = this.deliverable()
     if status > 1 or any(notices.is_due(notice, now) for notice in outbox):
         return
     for watch in this.watches:
-        past = this.memory.state_of(watch.name, watch.url, watch.select, this.names)
-        waits = schedule.reason_to_wait(watch, past, this.memory.hosts.get(host_of(watch.url)), now, force=False)
+        past = state_of(this, watch)
+        waits = schedule.reason_to_wait(watch, past, pause_of(this, watch), now, force=False)
         if waits is None:
             return
-        until.append(schedule.due_at(past, now) or now if waits[0] == "not-due" else waits[1])
-        rows.append(Result(watch.name, watch.url, waits[0], next_check=waits[1]))
+        until.append(schedule.due_at(watch, past, now) or now if waits[0] == "not-due" else waits[1])
+        rows.append(Result(watch.name, without_login(watch.url), waits[0], next_check=waits[1]))
     until += [notices.due_at(notice) for notice in outbox]
     style = replace(this.style, form="json")
     lines = [*(output.row(row, style) for row in rows), output.summary(rows, 0, len(outbox), style)]
@@ -369,6 +385,7 @@ def main(arguments: Sequence[str], clock: Callable[[], datetime] | None = None) 
     """One sentence and 2 for a fault of the user; 3 and a file with its traceback for a bug."""
     options = commandline.parse(arguments, Path(HERE))
     options.clock, options.environment, options.main = clock or now_utc, os.environ, main
+    options.listened_to = LISTENED_TO
     try:
         if options.command == "check":
             return check(options)
@@ -382,7 +399,8 @@ def main(arguments: Sequence[str], clock: Callable[[], datetime] | None = None) 
     except KeyboardInterrupt:
         return 130
     except Exception:
-        place = keep_traceback(options.state, traceback.format_exc(), now_utc())
+        text = setup.style_of(options, getattr(options, "secrets", ())).redact(traceback.format_exc())
+        place = keep_traceback(options.state, text, now_utc())
         print(f"a bug in monitor.py; its traceback is in {place}", file=sys.stderr)
         return 3
 

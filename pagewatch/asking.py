@@ -40,7 +40,8 @@ class Web:
         """One look's answer, over all its redirects."""
         request = request_of(self.settings, plans)
         obey = not plans[0].watch.robots_reason
-        gate = partial(self.hosts.gate, get_robots=_robots_getter(request, session, self.hosts), obey=obey)
+        get_robots = _robots_getter(request, session, self.hosts)
+        gate = partial(self.hosts.gate, get_robots=get_robots, obey=obey, verified=request.verify_tls)
         return fetch.ask(request, session, gate)
 
 

@@ -23,6 +23,8 @@ def parse(arguments: Sequence[str], folder_of_script: Path) -> argparse.Namespac
     options = _parser().parse_args(words)
     options.config = Path(getattr(options, "config", None) or folder_of_script / "watches.yaml").absolute()
     options.state = Path(getattr(options, "state", None) or options.config.parent / "state").absolute()
+    if options.command == "check" and options.dry_run:  # it is for looking
+        options.verbose = True
     options.verbosity = -1 if getattr(options, "quiet", False) else int(getattr(options, "verbose", False))
     return options
 

@@ -33,6 +33,11 @@ def plan(watch: Watch, settings: Settings, past: WatchState, now: datetime) -> P
     return Plan(watch, past, recipe, request, validators, "gzip, deflate" if packed else "identity", audit)
 
 
+def is_edited(plan: Plan) -> bool:
+    """Whether something else is watched than at the last look: then it is looked at, due or not."""
+    return plan.past.recipe not in ("", plan.recipe)
+
+
 def _baseline_is_usable(past: WatchState, recipe: str, request: str) -> bool:
     """RFC 9110 §15.4.5: who asks for a 304 must hold what it stands for."""
     kept = past.baseline

@@ -32,7 +32,7 @@ from pagewatch.model import (
     Result,
     WatchState,
 )
-from pagewatch.urls import normalise_url
+from pagewatch.urls import normalise_url, without_login
 
 TOMBSTONE = 3  # 404s in a row that make a page `gone`
 
@@ -40,6 +40,10 @@ TOMBSTONE = 3  # 404s in a row that make a page `gone`
 def decide(plan: Plan, outcome: Outcome, now: datetime, recovered: bool = False) -> Decision:
     """The decision for one outcome. `recovered`: the state was damaged and its copy is in use, so a new baseline is
     told."""
+    return _with_staleness(plan, _of(plan, outcome, now, recovered), now)
+
+
+def _of(plan: Plan, outcome: Outcome, now: datetime, recovered: bool) -> Decision:
     match outcome:
         case Observation():
             return _observed(plan, outcome, now, recovered)
@@ -201,8 +205,9 @@ def _looked(plan: Plan, now: datetime) -> WatchState:
     return replace(
         past,
         name=watch.name,
-        url=watch.url,
+        url=without_login(watch.url),
         select=watch.select,
+        recipe=plan.recipe,
         request=plan.request,
         last_checked=now,
         checks=past.checks + 1,
@@ -305,6 +310,21 @@ def _trouble(
     return _telling(plan, fresh, kind, result.detail, result.detail, now)
 
 
+def _with_staleness(plan: Plan, decision: Decision, now: datetime) -> Decision:
+    """Each failure may be excusable and no trouble have been told: not having seen the content for long is told."""
+    seen, result = decision.state.last_verified, decision.result
+    if (
+        result.kind == "offline"
+        or seen is None
+        or now - seen < schedule.stale_after(plan.watch, plan.past)
+        or _told_trouble(decision.state)
+    ):
+        return decision
+    text = f"not verified since {seen:%Y-%m-%d %H:%M} UTC; the last look: {result.outcome}"
+    detail = ": ".join(filter(None, (text, result.kind, result.detail)))
+    return _trouble(plan, replace(decision, result=replace(result, detail=detail)), "stale", True, now)
+
+
 # ---------------------------------------------------------------------------------------------------- building blocks
 
 
@@ -331,7 +351,7 @@ def _scheduled(plan: Plan, state: WatchState, interval: timedelta, now: datetime
 
 
 def _result(plan: Plan, outcome: str, state: WatchState, kind: str = "", detail: str = "") -> Result:
-    return Result(plan.watch.name, plan.watch.url, outcome, kind, detail, next_check=state.next_check)
+    return Result(plan.watch.name, without_login(plan.watch.url), outcome, kind, detail, next_check=state.next_check)
 
 
 def _moved(plan: Plan, moved_to: str) -> str:

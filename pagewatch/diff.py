@@ -12,7 +12,8 @@ from collections import Counter
 from pagewatch.model import Change, Extract, Item
 
 SHORT = 120  # characters of a value that is shown whole, as old → new
-CONTEXT = 40  # characters kept on both sides of what changed inside one long line
+WORDS_AROUND = 6  # kept on both sides of what changed inside one line
+CONTEXT = 40  # characters kept there where there are no words
 MOST_LINES = 2_000  # above this, lines are compared as a multiset: SequenceMatcher is quadratic
 NOTHING = "(none)"
 
@@ -51,7 +52,7 @@ def gist(change: Change) -> str:
         return f"{_short(change.old)} → {_short(change.new)}"
     added, removed = _line_differences(change.old, change.new or "")
     if len(added) == len(removed) == 1:
-        return " → ".join(_around_the_difference(removed[0], added[0]))
+        return " → ".join(_within(removed[0], added[0])[0])
     first = next(iter(added or removed), "")
     return f"{len(added)} lines added, {len(removed)} removed: {'' if added else '− '}{_short(first)}"
 
@@ -68,7 +69,7 @@ def text(change: Change) -> str:
         return f"{_whole(change.old)} → {_whole(change.new)}"
     added, removed = _line_differences(change.old, change.new or "")
     if len(added) == len(removed) == 1:
-        return " → ".join(_around_the_difference(removed[0], added[0]))
+        return "\n".join(" → ".join(pair) for pair in _within(removed[0], added[0]))
     return "\n".join([*(f"+ {line}" for line in added), *(f"− {line}" for line in removed)])
 
 
@@ -125,10 +126,25 @@ def _without(lines: list[str], others: list[str]) -> list[str]:
     return kept
 
 
-def _around_the_difference(old: str, new: str) -> tuple[str, str]:
-    """Two long lines cut down to what differs, with a little of what stands around it, at word borders."""
+def _within(old: str, new: str) -> list[tuple[str, str]]:
+    """Where two lines differ: pairs cut down to that, with a few of the words that stand around it."""
     if _is_short(old) and _is_short(new):
-        return _whole(old), _whole(new)
+        return [(_whole(old), _whole(new))]
+    before, after = old.split(" "), new.split(" ")
+    if len(before) + len(after) > MOST_LINES:
+        return [_around_the_difference(old, new)]
+    groups = difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(WORDS_AROUND)
+    places = [(group[0][1], group[-1][2], group[0][3], group[-1][4]) for group in groups]
+    pieces = [(_piece(before, a, b), _piece(after, c, d)) for a, b, c, d in places]
+    return [pair if max(map(len, pair)) < 4 * SHORT else _around_the_difference(*pair) for pair in pieces]
+
+
+def _piece(words: list[str], start: int, end: int) -> str:
+    return ("…" if start else "") + " ".join(words[start:end]) + ("…" if end < len(words) else "")
+
+
+def _around_the_difference(old: str, new: str) -> tuple[str, str]:
+    """Two texts cut down to all that lies between their common beginning and their common end."""
     start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     most = min(len(old), len(new)) - start
     end = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)

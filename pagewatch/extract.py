@@ -12,12 +12,11 @@ import re
 
 from lxml import etree  # type: ignore[import-untyped]
 
-from pagewatch.css import check_selector
 from pagewatch.fingerprint import collapse, normalise, without_noise
 from pagewatch.markup import Node, Tree
 from pagewatch.model import Extract, NoMatch, Watch
 
-__all__ = ["check_selector", "page_text", "select", "split_attribute", "text_of"]
+__all__ = ["body", "field_lines", "page_text", "select", "split_attribute", "text_of"]
 
 LITTLE_TEXT = 200  # characters: a page with scripts and less text than this is probably built by them
 
@@ -50,9 +49,7 @@ def select(tree: Tree, watch: Watch) -> Extract | NoMatch:
     selectors = [watch.select, *watch.ignore, *(split_attribute(where)[0] for _, where in watch.fields)]
     if any("tbody" in selector for selector in selectors):
         _add_tbodies(tree)
-    if tree.torn and any(
-        element.tag in tree.torn for selector in selectors if selector for element in tree.find(selector)
-    ):
+    if tree.torn and any(_is_torn(tree, selector) for selector in selectors if selector):
         again = select(tree.reread(), watch)
         if isinstance(again, Extract) and again.matched:
             return again
@@ -84,6 +81,10 @@ def split_attribute(selector: str) -> tuple[str, str]:
 
 
 # ------------------------------------------------------------------------------------------------ what is watched
+
+
+def _is_torn(tree: Tree, selector: str) -> bool:
+    return any(element.tag in tree.torn for element in tree.find(selector))
 
 
 def _joined(tree: Tree, watch: Watch, chosen: list[Node], left_out: Elements) -> str:
@@ -165,7 +166,8 @@ def _nothing(tree: Tree, watch: Watch, left_out: bool) -> Extract | NoMatch:
     if watch.if_missing == "ok":
         return Extract("", tuple((name, None) for name, _ in watch.fields), matched=0)
     hint = "all that it matches is left out by ignore" if left_out else _hint(tree, watch.select)
-    return NoMatch("selector", f'select "{watch.select}" matches nothing', hint)
+    what = f'select "{watch.select}" matches nothing' if watch.select else "nothing is left of the page"
+    return NoMatch("selector", what, hint)
 
 
 def _hint(tree: Tree, selector: str) -> str:

@@ -17,6 +17,7 @@ from dataclasses import MISSING, fields
 from functools import lru_cache
 
 from pagewatch.model import Extract, Representation, Settings, Watch
+from pagewatch.urls import credentials, without_login
 
 SCHEME = 1
 
@@ -86,6 +87,7 @@ def fingerprint(extract: Extract, watch: Watch) -> str:
 def recipe(watch: Watch) -> str:
     """A short hash of all that changes what is fingerprinted; another recipe means a new baseline and no validators."""
     given = {name: value for name in _RECIPE if (value := getattr(watch, name)) != _DEFAULTS.get(name)}
+    given["url"] = without_login(watch.url)
     return f"{SCHEME}-{_sha256(given)[:16]}"
 
 
@@ -93,7 +95,7 @@ def request_digest(watch: Watch, settings: Settings) -> str:
     """A short hash of how the content is asked for and when it is believed; another one only drops the validators."""
     headers = [(name.lower(), value) for name, value in watch.headers]
     believed = [watch.accept_status, watch.expect, watch.reject, watch.if_missing]
-    return _sha256([headers, settings.user_agent, watch.verify_tls, believed])[:16]
+    return _sha256([headers, credentials(watch.url), settings.user_agent, watch.verify_tls, believed])[:16]
 
 
 def body_digest(representation: Representation) -> str:

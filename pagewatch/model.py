@@ -327,17 +327,19 @@ class Episode:
 class WatchState:
     """All that is remembered of one watch, under an id given at first sight; the name may change.
 
-    `request` is a digest of how it was asked for, `select` of what, for a renamed watch to be known again. `trusted`
-    is False once the audit has found the server's validators to lie, `strikes` counts audits that found a change
-    behind a 304. `identity` is the state of the rule about a repeated ETag (see `conditional`). `last_full` is the
-    last 200. `misses` are 404s in a row, `failures` failed looks in a row, `errors` those with an HTTP answer,
-    `unreachable` those without, `events` numbers the notices, `same` counts 304s since the last 200.
+    `recipe` and `request` are digests of what was looked at last and how it was asked for, `select` of what, for a
+    renamed watch to be known again. `trusted` is False once the audit has found the server's validators to lie,
+    `strikes` counts audits that found a change behind a 304. `identity` is the state of the rule about a repeated
+    ETag (see `conditional`). `last_full` is the last 200. `misses` are 404s in a row, `failures` failed looks in a
+    row, `errors` those with an HTTP answer, `unreachable` those without, `events` numbers the notices, `same` counts
+    304s since the last 200.
     """
 
     id: str
     name: str
     url: str
     select: str = ""
+    recipe: str = ""
     request: str = ""
     baseline: Baseline | None = None
     candidate: Candidate | None = None

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pagewatch.model import Notice
+from pagewatch.urls import without_login
 
 LONGEST_TITLE = 200
 LONGEST_NAME = 80  # in a title, so that the gist has room beside a name that is an address
@@ -65,7 +66,6 @@ BREAKS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 STEERING = re.compile("[\u202a-\u202e\u2066-\u206f\ufff9-\ufffb]")  # bidirectional overrides and isolates; marks stay
 NO_CHARACTERS = re.compile("[\ufdd0-\ufdef\ufffe\uffff]")
-USERINFO = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
 # ------------------------------------------------------------------------------------------------------- single notices
@@ -206,11 +206,6 @@ def one_line(text: str, most: int = 0) -> str:
 def shortened(text: str, most: int) -> str:
     """At most so many characters, with … where something was cut off; no half emoji is left at the end."""
     return text if len(text) <= most else text[: most - 1].rstrip(" \n\t\u200d\ufe0f") + "…"
-
-
-def without_login(text: str) -> str:
-    """The text with user names and passwords taken out of its addresses."""
-    return USERINFO.sub("", text)
 
 
 # ----------------------------------------------------------------------------------------------------------- the outbox

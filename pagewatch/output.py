@@ -70,7 +70,7 @@ def style(form: str, verbosity: int, colour: bool, secrets: Iterable[str]) -> St
 def row(result: Result, style: Style) -> str:
     """The line of one watch, "" where this style does not print it."""
     if style.form == "json":
-        return json.dumps(_object(result, style), ensure_ascii=False)
+        return json.dumps(_object(result, style))
     if not _is_shown(result, style):
         return ""
     said = diff.gist(result.change) if result.change and result.outcome == "changed" else ""
@@ -129,9 +129,7 @@ def message(notice: Notice, style: Style) -> str:
             "body": notice.body,
             "error": notice.error,
         }
-        return json.dumps(
-            {"notice": {name: style.clean(text) or None for name, text in told.items()}}, ensure_ascii=False
-        )
+        return json.dumps({"notice": {name: style.clean(text) or None for name, text in told.items()}})
     failed = f"\n(not delivered to {notice.target}: {notice.error}; it will be tried again)" if notice.error else ""
     return style.clean(f"{notice.title}\n{notice.body}{failed}\n")
 

@@ -77,8 +77,8 @@ class Politeness:
         self._lock = threading.Lock()  # guards the dicts below, held for a moment only
         self._hosts: dict[str, _Host] = {}
         self._pauses: dict[tuple[str, bool], Pause] = {}
-        self._askers: dict[str, threading.Lock] = {}
-        self._rules: dict[str, Robots | FetchFailed] = {}
+        self._askers: dict[tuple[str, bool], threading.Lock] = {}
+        self._rules: dict[tuple[str, bool], Robots | FetchFailed] = {}
         self._learned: dict[str, RobotsRecord] = {}
         for host, pause in pauses.items():
             if pause.asked or not override_backoff:
@@ -86,14 +86,15 @@ class Politeness:
 
     @contextmanager
     def gate(
-        self, url: str, get_robots: GetRobots, obey: bool = True
+        self, url: str, get_robots: GetRobots, obey: bool = True, verified: bool = True
     ) -> Iterator[Verdict | Disallowed | FetchFailed | Deferred]:
         """A Verdict: ask for this page now, within the `with` block, which is the host's turn. All else: do not ask.
 
         A redirect's target has a gate of its own, entered when this one has been left. `obey=False`: robots.txt is
         ignored, for a reason that the caller knows. `get_robots(url, validators)` takes a `turn` for each of its hops.
+        What was read without verifying the server (`verified`) counts only for those who do not ask for that.
         """
-        verdict = self._verdict(url, get_robots) if obey else Verdict(True)
+        verdict = self._verdict(url, get_robots, verified) if obey else Verdict(True)
         if not isinstance(verdict, Verdict):
             yield verdict
             return
@@ -117,32 +118,35 @@ class Politeness:
         with self._lock:
             return dict(self._learned)
 
-    def _verdict(self, url: str, get_robots: GetRobots) -> Verdict | Disallowed | FetchFailed | Deferred:
-        rules = self._rules_of(url, get_robots)
+    def _verdict(
+        self, url: str, get_robots: GetRobots, verified: bool
+    ) -> Verdict | Disallowed | FetchFailed | Deferred:
+        rules = self._rules_of(url, get_robots, verified)
         if not isinstance(rules, Robots):
             return rules
         verdict = rules.verdict(self._product_token, url)
         return verdict if verdict.allowed else Disallowed(url, robots_url(url), verdict.rule, verdict.line)
 
-    def _rules_of(self, url: str, get_robots: GetRobots) -> Robots | FetchFailed | Deferred:
+    def _rules_of(self, url: str, get_robots: GetRobots, verified: bool) -> Robots | FetchFailed | Deferred:
         """Known in this run, or asked for by the first thread that needs them, while the others wait for its answer.
 
         A failure counts for this run only: §2.4 keeps rules, not failures. A Deferred is no answer, so none is kept.
         """
         place = origin(url)
+        key = (place, verified or place.startswith("http:"))
         with self._lock:
-            asker = self._askers.setdefault(place, threading.Lock())
+            asker = self._askers.setdefault(key, threading.Lock())
         if not self._acquire(asker):
             return _over(host_of(url))
         try:
-            rules = self._rules.get(place) or self._obtain(place, get_robots)
+            rules = self._rules.get(key) or self._obtain(place, get_robots, verified)
             if not isinstance(rules, Deferred):
-                self._rules[place] = rules
+                self._rules[key] = rules
             return rules
         finally:
             asker.release()
 
-    def _obtain(self, place: str, get_robots: GetRobots) -> Robots | FetchFailed | Deferred:
+    def _obtain(self, place: str, get_robots: GetRobots, verified: bool) -> Robots | FetchFailed | Deferred:
         record = self._remembered.get(place)
         if record is None or not timedelta(0) <= self._now() - record.fetched < KEPT:
             answer = get_robots(robots_url(place), record.validators if record else Validators())
@@ -152,8 +156,9 @@ class Politeness:
             if isinstance(obtained, Deferred):
                 return obtained
             record = obtained
-            with self._lock:
-                self._learned[place] = record
+            if verified:
+                with self._lock:
+                    self._learned[place] = record
         return parse(record.body or b"")
 
     @contextmanager

@@ -9,6 +9,7 @@ found into `events`.
 
 from __future__ import annotations
 
+import os
 import queue
 import sys
 import time
@@ -88,7 +89,8 @@ class Run:
         if decision.pause is not None:
             url, pause = decision.pause
             self.memory.hosts[host_of(url)] = pause
-        self.unsaved.append(decision.result)
+        printed = any(notice.target == STDOUT for notice in decision.notices)  # and need not be said twice
+        self.unsaved.append(replace(decision.result, news=decision.result.news and not printed))
         self.post(decision.notices)
 
     def post(self, posted: Iterable[Notice]) -> None:
@@ -150,9 +152,16 @@ class Run:
             self.results.append(row)
             self._print(output.row(row, self.style))
 
-    def _print(self, line: str) -> None:
-        if line:
+    def _print(self, line: str) -> bool:
+        """Whether there is somebody who can have read it."""
+        if not line or not self.options.listened_to:
+            return not line
+        try:
             print(line, flush=True)
+        except (OSError, ValueError):  # a closed pipe: nothing is lost by it, and nothing more is said there
+            self.options.listened_to = False
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+        return bool(self.options.listened_to)
 
     # -- told
 
@@ -172,11 +181,14 @@ class Run:
             targets = [target for target in self.settings.targets if target.name not in self.sending]
             self.sending |= self.send(waiting, targets, self.start, self.events.put)
 
+    def deliverable(self) -> list[Notice]:
+        """What is in the outbox for targets that are in the file."""
+        names = {target.name for target in self.settings.targets}
+        return [notice for notice in self.memory.outbox if notice.target in names]
+
     def _to_send(self) -> list[Notice]:
-        names = {target.name for target in self.settings.targets} - self.sending
-        return [
-            notice for notice in self.memory.outbox if notice.target in names and notices.is_due(notice, self.start)
-        ]
+        waiting = (notice for notice in self.deliverable() if notice.target not in self.sending)
+        return [notice for notice in waiting if notices.is_due(notice, self.start)]
 
     def enter_delivery(self, delivery: Delivery) -> None:
         """What was taken leaves the outbox, and that is saved at once; what was not is printed the first time, and
@@ -202,9 +214,9 @@ class Run:
         told = {row.watch for row in self.results} if self.style.form == "json" else set()
         for notice in self.memory.outbox:
             if notice.target == STDOUT:
-                if notice.watch not in told or notice.created != self.start:
-                    self._print(output.message(notice, self.style))
-                self.memory.settle(notice.id, STDOUT)
+                said = notice.watch in told and notice.created == self.start
+                if (said and self.options.listened_to) or self._print(output.message(notice, self.style)):
+                    self.memory.settle(notice.id, STDOUT)
         self._commit()
 
     # -- ended
@@ -218,11 +230,11 @@ class Run:
                 self.memory.finish(self.start)
             except StateError as error:
                 self.fail(2, str(error))
-        names = {target.name for target in self.settings.targets}
-        unsent = [notice for notice in self.memory.outbox if notice.target in names]
+        unsent = self.deliverable()
         self._print(output.summary(self.results, self.avoided, len(unsent), self.style))
         states = (self.memory.find(watch.name) for watch in self.watches)
         told = any(past is not None and past.episode is not None and past.episode.told for past in states)
+        told = told or self.memory.offline_told
         return self.status or int(told or any(notice.attempts for notice in unsent))
 
 

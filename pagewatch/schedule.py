@@ -15,6 +15,7 @@ SHORTEST_SLACK = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(days=30)
 FIRST_BACK_OFF = timedelta(hours=1)
 LONGEST_BACK_OFF = timedelta(hours=24)
+SHORTEST_STALE = timedelta(weeks=1)
 FRESHNESS_CAP = timedelta(hours=24)
 
 
@@ -25,7 +26,7 @@ def reason_to_wait(
 
     `force` (`--now`) overrides the interval, freshness and back-off, but not a pause that the host asked for.
     """
-    due = due_at(past, now)
+    due = due_at(watch, past, now)
     if not force and due is not None and now < due:
         return "not-due", past.next_check or due
     if pause is not None and is_paused(pause, now, force):
@@ -36,7 +37,7 @@ def reason_to_wait(
     return None
 
 
-def due_at(past: WatchState, now: datetime) -> datetime | None:
+def due_at(watch: Watch, past: WatchState, now: datetime) -> datetime | None:
     """The moment from which a watch is due, its slack taken off; None where it is due whatever the time.
 
     The slack is 5 % of the wait that was set, at least 30 s. A last look in the future means that the clock was wrong
@@ -44,7 +45,10 @@ def due_at(past: WatchState, now: datetime) -> datetime | None:
     """
     if past.next_check is None or past.last_checked is None or past.last_checked > now + SHORTEST_SLACK:
         return None
-    return past.next_check - slack(past.next_check - past.last_checked)
+    wait = past.next_check - past.last_checked
+    if not past.failures and interval_of(watch, past) < wait - slack(wait):  # `every` has been shortened since
+        wait = interval_of(watch, past)
+    return past.last_checked + wait - slack(wait)
 
 
 def slack(wait: timedelta) -> timedelta:
@@ -73,6 +77,11 @@ def interval_of(watch: Watch, past: WatchState) -> timedelta:
     if past.interval is None:
         return watch.every.low
     return min(max(past.interval, watch.every.low), watch.every.high)
+
+
+def stale_after(watch: Watch, past: WatchState) -> timedelta:
+    """How long a watch may go without its content being seen: four intervals or a week, whichever is longer."""
+    return max(4 * interval_of(watch, past), SHORTEST_STALE)
 
 
 def adapted(watch: Watch, past: WatchState, changed: bool) -> timedelta:

@@ -23,7 +23,9 @@ def read_configuration(options: Namespace) -> Configuration:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError([f"{path} cannot be read: {reason(error)}"]) from error
-    return config.load(data, file=path.name, environment={**_dot_env(path.parent / ".env"), **environment})
+    configuration = config.load(data, file=path.name, environment={**_dot_env(path.parent / ".env"), **environment})
+    options.secrets = configuration.secrets
+    return configuration
 
 
 def _dot_env(path: Path) -> Mapping[str, str]:

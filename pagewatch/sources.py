@@ -59,8 +59,8 @@ def read(watch: Watch, answer: Representation, baseline: Baseline | None = None)
     """What the answer shows of the watched part. The observation keeps the answer without its body."""
     answer = replace(answer, digest=answer.digest or hashlib.sha256(answer.body).hexdigest())
     bare = replace(answer, body=b"")
-    if known := _known(watch, answer, baseline):
-        return Observation(known, baseline.fingerprint if baseline else "", bare)
+    if baseline and baseline.extract and _is_known(watch, answer, baseline):
+        return Observation(baseline.extract, baseline.fingerprint, bare)
     outcome = _seen(watch, answer, baseline)
     if isinstance(outcome, NoMatch):
         return replace(outcome, conditional=answer.conditional)
@@ -74,7 +74,7 @@ def describe(watch: Watch, answer: Representation) -> Reading | FetchFailed:
         body = unpack_undeclared(answer.body, LARGEST_BODY)
     if isinstance(body, FetchFailed):
         return body
-    if not _is_text(answer.media_type, body):
+    if not _is_text(watch, answer, body):
         return FetchFailed("media-type", f"the server sends {answer.media_type or 'binary data'} where text is wanted")
     text, encoding = charset.decode(body, answer.charset, watch.encoding, answer.media_type)
     if not text.strip("\ufeff \t\r\n\f"):
@@ -82,13 +82,11 @@ def describe(watch: Watch, answer: Representation) -> Reading | FetchFailed:
     return Reading(_source(watch, answer.media_type, text), encoding, text)
 
 
-def _known(watch: Watch, answer: Representation, baseline: Baseline | None) -> Extract | None:
-    """The baseline's extract, where these are its very bytes. `expect` and `reject` may have been edited since: they
-    are asked."""
-    if baseline is None or watch.expect or watch.reject or answer.challenge:
-        return None
-    same = baseline.body_digest == body_digest(answer) and baseline.recipe == recipe(watch)
-    return baseline.extract if same else None
+def _is_known(watch: Watch, answer: Representation, baseline: Baseline) -> bool:
+    """Whether these are the baseline's very bytes. `expect` and `reject` may have been edited since: they are asked."""
+    if watch.expect or watch.reject or answer.challenge:
+        return False
+    return baseline.body_digest == body_digest(answer) and baseline.recipe == recipe(watch)
 
 
 def _seen(watch: Watch, answer: Representation, baseline: Baseline | None) -> Extract | NoMatch | FetchFailed:
@@ -196,9 +194,13 @@ def _text(watch: Watch, text: str, media_type: str) -> _Content:
 _READERS: dict[str, Callable[[Watch, str, str], _Content | FetchFailed]] = {"page": _page, "json": _json, "text": _text}
 
 
-def _is_text(media_type: str, body: bytes) -> bool:
-    said = media_type in _UNSAID or _TEXT_TYPE.fullmatch(media_type) is not None
-    return said and not body.startswith(_SIGNATURES) and (b"\0" not in body[:1024] or body.startswith(_UTF16))
+def _is_text(watch: Watch, answer: Representation, body: bytes) -> bool:
+    said = answer.media_type in _UNSAID or _TEXT_TYPE.fullmatch(answer.media_type) is not None
+    if not said or body.startswith(_SIGNATURES):
+        return False
+    labels = (watch.encoding, answer.charset)
+    wide = body.startswith(_UTF16) or any(charset.encoding_name(label).startswith("utf-16") for label in labels)
+    return wide or b"\0" not in body[:1024]
 
 
 # ------------------------------------------------------------------------------------------------------------ doubts
@@ -229,7 +231,7 @@ def _redirect(watch: Watch, content: _Content, answer: Representation, baseline:
     if baseline and not content.nothing_found and _fingerprint(watch, content) == baseline.fingerprint:
         return None
     by_name = _leads_to_login(now) and not _leads_to_login(before)
-    by_field = baseline is not None and not answer.moved_to and _asks_password(content)
+    by_field = baseline is not None and _asks_password(content)
     if not by_name and not by_field:
         return None
     there = f"{now.scheme}://{now.hostname}{now.path}"

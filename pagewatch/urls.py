@@ -18,6 +18,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+_USERINFO = re.compile(r"(?<=://)[^/?#\s]*@")
 _AROUND = "".join(map(chr, range(33)))  # controls and the space, which copying leaves around a URL
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _SCHEME_ALONE = re.compile(r"https?:(?!//[^/])", re.IGNORECASE)  # which `urljoin` would take for a relative reference
@@ -58,6 +59,11 @@ def redirect_target(base: str, location: str) -> str:
 def origin_of(url: str) -> str:
     """Scheme, host and port of a URL in normal form, as `https://example.org:8443` (RFC 6454 §6.2)."""
     return url[: url.index("/", len("https://"))]
+
+
+def without_login(text: str) -> str:
+    """The text with user names and passwords taken out of the addresses in it."""
+    return _USERINFO.sub("", text)
 
 
 def credentials(url: str) -> str:

@@ -73,6 +73,13 @@ def test_an_attribute_is_found_by_its_prefix() -> None:
     assert [len(tree.find(selector)) for selector in ("[x|k]", "[k]", "[xml|lang]", "zz|a")] == [1, 1, 1, 0]
 
 
+def test_only_a_page_with_such_faults_is_read_twice() -> None:
+    many = "<x-y></x-y></u>" * 120
+    pages = ["<p>x</p><a href=/>y</a>", "<a><table></table></a>", many + "<a><table></table></a>"]
+    trees = [tree for tree in map(markup.parse, pages) if isinstance(tree, Tree)]
+    assert ["a" in tree.torn for tree in trees] == [False, True, True]
+
+
 @pytest.mark.parametrize(
     "text", ["<a>x<table><tr><td>y</table></a><script>'<a>'</script>", "<b>x<p>y</p></b>", "<p>x</p>"]
 )

@@ -180,6 +180,17 @@ def test_the_charset_of_the_header_and_of_the_user_are_used() -> None:
     assert by_header.extract.text == by_user.extract.text == "среда"
 
 
+def test_text_in_utf_16_is_text() -> None:
+    body = "<p id=p>среда</p>".encode("utf-16-le")
+    by_header, by_user = (
+        read(watch(), page(body=body, charset="utf-16")),
+        read(watch(encoding="utf-16"), page(body=body)),
+    )
+    assert isinstance(by_header, Observation) and isinstance(by_user, Observation)
+    assert by_header.extract.text == by_user.extract.text == "среда"
+    assert isinstance(read(watch(select=""), page(body=body[12:], media_type="text/plain")), FetchFailed)
+
+
 def test_enc_02_another_encoding_of_the_same_text_is_the_same_content() -> None:
     encodings = ("windows-1251", "utf-8", "koi8-r", "utf-16")
     seen = [read(watch(), page(body="<p id=p>среда</p>".encode(name), charset=name)) for name in encodings]

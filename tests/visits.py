@@ -595,9 +595,8 @@ def send_complaints(stage: Stage, wanted: Data | int, taken: list[Data], refused
     yield from (f"says {part!r}: {text!r}" for part in wanted.get("body_lacks", []) if part in plain)
     for message in taken:
         title, size = message["title"], len(message["title"]) + len(message["message"])
-        if len(title) > wanted.get("title_max_chars", 200) or any(
-            part in title for part in wanted.get("title_lacks", [])
-        ):
+        has_unwanted = any(part in title for part in wanted.get("title_lacks", []))
+        if has_unwanted or len(title) > wanted.get("title_max_chars", 200):
             yield f"title {title!r}"
         if size > wanted.get("max_chars", size):
             yield f"{size} characters"

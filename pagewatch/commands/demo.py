@@ -69,6 +69,7 @@ STEPS = (
 
 
 def run(options: Namespace) -> int:
+    options.environment["no_proxy"] = "127.0.0.1"  # a proxy could not reach the endpoint on this machine
     return demonstrate(options.main)
 
 

@@ -19,7 +19,7 @@ from pagewatch.memory import Memory
 from pagewatch.model import VERSION, Delivery, Notice, Target
 from pagewatch.output import Style
 from pagewatch.setup import style_of
-from pagewatch.state import damaged_files, read_memory
+from pagewatch.state import STATE, damaged_files, read_memory
 
 PACKAGES = ("requests", "beautifulsoup4", "lxml", "PyYAML", "apprise")
 EARLIEST = 2026  # no clock that is right is before this program
@@ -112,6 +112,8 @@ def _state(configuration: Configuration, folder: Path, now: datetime) -> Iterato
     except StateError as error:
         yield False, str(error)
         return
+    if memory.recovered == STATE:
+        yield False, f"{folder / STATE} is damaged: the next run keeps it aside and uses its copy"
     yield True, f"{folder}: {len(memory.names())} watches are remembered, {len(memory.outbox)} notices are unsent"
     yield from _unsent(configuration, memory)
     ahead = [

@@ -15,7 +15,8 @@ from pagewatch.memory import Memory
 from pagewatch.model import Problem, Watch, WatchState
 from pagewatch.output import Style, timestamp
 from pagewatch.setup import style_of
-from pagewatch.state import damaged_files, read_memory
+from pagewatch.state import STATE, damaged_files, read_memory
+from pagewatch.urls import without_login
 
 HEADER = ("watch", "state", "verified", "changed", "every", "next check", "unsent")
 
@@ -35,14 +36,12 @@ def show(configuration: Configuration, memory: Memory, damaged: Sequence[str], s
     rows += [_broken(problem, memory, unsent) for problem in _first_problems(configuration)]
     if style.form == "json":
         for row in rows:
-            print(style.clean(json.dumps(row, ensure_ascii=False)))
+            print(json.dumps({name: style.clean(x) if isinstance(x, str) else x for name, x in row.items()}))
         return 0
     _table([HEADER, *(_cells(row, now) for row in rows)], style)
-    for line in [
-        *_remarks(configuration, known),
-        *_leftovers(configuration, memory),
-        *(f"kept aside as damaged: {name}" for name in damaged),
-    ]:
+    lines = [f"{STATE} is damaged: the next run uses its copy"] if memory.recovered == STATE else []
+    lines += [*_remarks(configuration, known), *_leftovers(configuration, memory)]
+    for line in [*lines, *(f"kept aside as damaged: {name}" for name in damaged)]:
         print(style.clean(line))
     return 0
 
@@ -53,7 +52,7 @@ def _row(watch: Watch, past: WatchState | None, unsent: Mapping[str, int]) -> di
     well = "ok" if past.baseline is not None else "new"
     return {
         "watch": watch.name,
-        "url": watch.url,
+        "url": without_login(watch.url),
         "state": "off" if not watch.enabled else trouble.outcome if trouble else well,
         "last_verified": timestamp(past.last_verified),
         "last_changed": timestamp(past.last_changed),
@@ -123,7 +122,7 @@ def _remarks(configuration: Configuration, known: Mapping[str, WatchState | None
             lines.append(f"{watch.name}: its server's validators are not trusted; the page is always read in full")
         if watch.robots_reason:
             lines.append(f"{watch.name}: robots.txt is ignored: {watch.robots_reason}")
-    return lines + [f"line {p.line}: {p.watch}: {p.message}" for p in configuration.problems]
+    return lines + [f"line {p.line}: {p.watch + ': ' if p.watch else ''}{p.message}" for p in configuration.problems]
 
 
 def _leftovers(configuration: Configuration, memory: Memory) -> list[str]:

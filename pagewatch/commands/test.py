@@ -35,6 +35,7 @@ from pagewatch.model import (
 from pagewatch.output import Style
 from pagewatch.setup import style_of
 from pagewatch.state import read_memory
+from pagewatch.urls import without_login
 
 LONGEST = 4_000  # characters of the watched text that are shown
 LONGEST_LOOK = 300.0  # seconds
@@ -73,7 +74,7 @@ def explain(plan: Plan, ask: Ask, style: Style) -> int:
     def say(subject: str, text: str) -> None:
         print(style.clean(f"{subject:<12} {text}"))
 
-    say("url", plan.watch.url)
+    say("url", without_login(plan.watch.url))
     answer = ask(replace(plan, validators=Validators()))
     if not isinstance(answer, Representation):
         say(*_no_page(answer))
