@@ -29,6 +29,7 @@ if __name__ == "__main__":
         sys.exit(_status)
 
 import argparse
+import faulthandler
 import hashlib
 import io
 import json
@@ -53,26 +54,10 @@ try:
 except ModuleNotFoundError as missing:
     print(lacking(missing), file=sys.stderr)
     sys.exit(2)
-from pagewatch.errors import ConfigError, MonitorError, UsageError, unknown
+from pagewatch.answers import NETWORK_KINDS, Deferred, Disallowed, FetchFailed, Outcome, Representation
+from pagewatch.errors import ConfigError, MonitorError, UsageError, reason, unknown
 from pagewatch.memory import Memory
-from pagewatch.model import (
-    NETWORK_KINDS,
-    VERSION,
-    Decision,
-    Deferred,
-    Delivery,
-    Disallowed,
-    FetchFailed,
-    Notice,
-    Outcome,
-    Pause,
-    Plan,
-    Representation,
-    Result,
-    Target,
-    Watch,
-    WatchState,
-)
+from pagewatch.model import VERSION, Decision, Delivery, Notice, Pause, Plan, Result, Target, Watch, WatchState
 from pagewatch.politeness import host_of
 from pagewatch.run import Looked, Run
 from pagewatch.urls import without_login
@@ -83,6 +68,7 @@ if TYPE_CHECKING:
 
 LAST_REQUEST = 13 * 60.0  # seconds after the start: later requests are left to the next run
 LAST_LOOK = 14 * 60.0  # seconds after the start: looks that have not ended are given up
+LAST_RESORT = 15 * 60.0 - 5
 OFFLINE_TOLD = timedelta(hours=24)
 UNREACHABLE = NETWORK_KINDS | {"robots-unreachable"}
 OVER = "the time of this run is over"
@@ -165,7 +151,9 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
     this.learned = lambda: web.hosts.learned
 
     def look_and_report(fetch: Fetch, session: Session) -> None:
-        looked = look(web, fetch, session)
+        looked = guarded(partial(look, web, fetch, session))
+        if isinstance(looked, FetchFailed):
+            looked = Looked(fetch, tuple(looked for _ in fetch))
         if known := decide.pause_after(fetch[0], looked.outcomes[0], this.options.clock()):
             web.hosts.pause(host_of(known[0]), known[1])
         this.events.put(looked)
@@ -210,10 +198,10 @@ def enter(this: Run, plan: Plan, outcome: Outcome) -> None:
 
 def settle_the_unreachable(this: Run) -> None:
     """If not one of at least two hosts was reached, the machine's own connection is at fault: nothing counts, and all
-    stay due."""
+    stay due. Hosts that were dead at the last look already are no proof of it."""
     held, this.unreachable = this.unreachable, []
     hosts = {host_of(plan.watch.url) for plan, _ in held}
-    if not this.online and len(hosts) > 1:
+    if not this.online and len(hosts) > 1 and any(not plan.past.unreachable for plan, _ in held):
         reason = f"none of {len(hosts)} hosts could be reached: this machine seems to be offline"
         tell_offline(this, reason)
         held = [
@@ -255,6 +243,10 @@ def check(options: argparse.Namespace) -> int:
     with lock.lock(options.state, now=start, wait=options.wait) as held:
         if isinstance(held, lock.Busy):
             return say_busy(held, start, style)
+        if (
+            sys.stderr is sys.__stderr__
+        ):  # a process of its own: not even an endless regular expression goes on for ever
+            faulthandler.dump_traceback_later(LAST_RESORT, exit=True)
         open_memory = state.read_memory if options.dry_run else state.open_memory
         memory = open_memory(options.state, start)
         this = Run(memory, options, start, send, style)
@@ -268,6 +260,7 @@ def check(options: argparse.Namespace) -> int:
             tell_problems(this, error.problems)
             this.save()
             this.deliver()
+            this.finish()
             raise
         take_up(this, configuration)
         try:
@@ -289,22 +282,20 @@ def take_up(this: Run, configuration: config.Configuration) -> None:
     lines = [config.line(problem, options.config.name) for problem in configuration.problems]
     for line in lines:
         this.fail(2, line)
-    new = tell_problems(this, lines)
+    tell_problems(this, lines)
     broken = {problem.watch: problem for problem in reversed(configuration.problems) if problem.watch}
-    rows = [Result(name, p.url, "failed", "config", p.message, news=new) for name, p in broken.items()]
+    rows = [Result(name, p.url, "failed", "config", p.message) for name, p in broken.items()]
     this.unsaved += [row for row in rows if not options.names or row.watch in options.names]
 
 
-def tell_problems(this: Run, lines: Sequence[str]) -> bool:
-    """Tells the problems of the configuration that have not been told; returns whether there were any. Standard error
-    has them all."""
+def tell_problems(this: Run, lines: Sequence[str]) -> None:
+    """Tells the problems of the configuration that have not been told. Standard error has them all."""
     digests = {hashlib.sha256(line.partition(": ")[2].encode()).hexdigest()[:16]: line for line in lines}
     new = [line for digest, line in digests.items() if digest not in this.memory.told_config]
     this.memory.told_config = tuple(digests)
     if new and this.settings.targets:
         rest = f" and {len(new) - 1} more" if len(new) > 1 else ""
         this.post_general("config", new[0] + rest, "\n".join(new))
-    return bool(new)
 
 
 def chosen(configuration: config.Configuration, names: Sequence[str]) -> list[Watch]:
@@ -398,6 +389,11 @@ def main(arguments: Sequence[str], clock: Callable[[], datetime] | None = None) 
         return 2
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # `monitor.py list | head`: who reads has enough
+        return 0
+    except OSError as error:
+        print(f"monitor.py could not go on: {reason(error)}", file=sys.stderr)
+        return 2
     except Exception:
         text = setup.style_of(options, getattr(options, "secrets", ())).redact(traceback.format_exc())
         place = keep_traceback(options.state, text, now_utc())
@@ -423,5 +419,6 @@ if __name__ == "__main__":
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a narrow encoding is no reason to fail
     exit_status = main(sys.argv[1:])
-    sys.stdout.flush()
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
     os._exit(exit_status)  # threads that hang in a dead host or target are left behind

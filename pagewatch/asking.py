@@ -17,9 +17,10 @@ from functools import partial
 from urllib.request import getproxies
 
 from pagewatch import fetch, robots
+from pagewatch.answers import Answer, Validators
 from pagewatch.connections import Client, Session
 from pagewatch.hops import Request
-from pagewatch.model import Answer, Pause, Plan, RobotsRecord, Settings, Validators
+from pagewatch.model import Pause, Plan, RobotsRecord, Settings
 from pagewatch.politeness import GetRobots, Politeness, host_of
 
 MOST_THREADS = 32

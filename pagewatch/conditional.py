@@ -11,7 +11,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pagewatch import fingerprint
-from pagewatch.model import NotModified, Observation, Plan, Settings, Validators, Watch, WatchState
+from pagewatch.answers import NotModified, Observation, Validators
+from pagewatch.model import Plan, Settings, Watch, WatchState
 
 AUDIT_AFTER = timedelta(days=6)
 AUDIT_SPREAD = timedelta(days=2)

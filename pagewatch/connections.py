@@ -29,10 +29,10 @@ import urllib3
 import urllib3.connection
 from requests.structures import CaseInsensitiveDict
 
+from pagewatch.answers import FetchFailed
 from pagewatch.failures import Broken, is_caused_by, network_failure
 from pagewatch.hops import Hop, Request, fields_to_send
 from pagewatch.http_headers import Fields
-from pagewatch.model import FetchFailed
 from pagewatch.urls import goes_direct
 
 CHUNK = 64 * 1024

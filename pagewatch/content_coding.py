@@ -10,8 +10,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from pagewatch.answers import FetchFailed
 from pagewatch.failures import Broken
-from pagewatch.model import FetchFailed
 
 PIECE = 64 * 1024  # decoded bytes at a time
 MOST_CODINGS = 4

@@ -12,26 +12,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pagewatch import conditional, diff, fingerprint, notices, schedule
-from pagewatch.model import (
-    Baseline,
-    Candidate,
-    Change,
-    Decision,
-    Deferred,
-    Disallowed,
-    Episode,
-    FetchFailed,
-    Missing,
-    NoMatch,
-    Notice,
-    NotModified,
-    Observation,
-    Outcome,
-    Pause,
-    Plan,
-    Result,
-    WatchState,
-)
+from pagewatch.answers import Deferred, Disallowed, FetchFailed, Missing, NoMatch, NotModified, Observation, Outcome
+from pagewatch.model import Baseline, Candidate, Change, Decision, Episode, Notice, Pause, Plan, Result, WatchState
 from pagewatch.urls import normalise_url, without_login
 
 TOMBSTONE = 3  # 404s in a row that make a page `gone`

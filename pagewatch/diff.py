@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 
-from pagewatch.model import Change, Extract, Item
+from pagewatch.answers import Extract, Item
+from pagewatch.model import Change
 
 SHORT = 120  # characters of a value that is shown whole, as old → new
 WORDS_AROUND = 6  # kept on both sides of what changed inside one line

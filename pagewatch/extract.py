@@ -12,9 +12,10 @@ import re
 
 from lxml import etree  # type: ignore[import-untyped]
 
+from pagewatch.answers import Extract, NoMatch
 from pagewatch.fingerprint import collapse, normalise, without_noise
 from pagewatch.markup import Node, Tree
-from pagewatch.model import Extract, NoMatch, Watch
+from pagewatch.model import Watch
 
 __all__ = ["body", "field_lines", "page_text", "select", "split_attribute", "text_of"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pagewatch.model import FetchFailed
+from pagewatch.answers import FetchFailed
 
 MOST_CAUSES = 30
 

@@ -14,10 +14,10 @@ from datetime import datetime
 from typing import Protocol
 
 from pagewatch import hops
+from pagewatch.answers import Answer, Deferred, Disallowed, FetchFailed, NotModified, Verdict
 from pagewatch.content_coding import decode, unpack_undeclared
 from pagewatch.hops import Hop, Request
 from pagewatch.http_headers import Fields, content_codings, media_type
-from pagewatch.model import Answer, Deferred, Disallowed, FetchFailed, NotModified, Verdict
 
 __all__ = ["Gate", "Request", "Session", "ask", "content_length"]
 

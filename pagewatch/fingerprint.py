@@ -16,7 +16,8 @@ import warnings
 from dataclasses import MISSING, fields
 from functools import lru_cache
 
-from pagewatch.model import Extract, Representation, Settings, Watch
+from pagewatch.answers import Extract, Representation
+from pagewatch.model import Settings, Watch
 from pagewatch.urls import credentials, without_login
 
 SCHEME = 1

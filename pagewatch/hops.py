@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pagewatch import cookies, http_headers
+from pagewatch.answers import Answer, FetchFailed, Missing, NotModified, Representation, Validators
 from pagewatch.cookies import Cookie
 from pagewatch.http_headers import Fields
-from pagewatch.model import Answer, FetchFailed, Missing, NotModified, Representation, Validators
 from pagewatch.urls import credentials, normalise_url, origin_of, redirect_target
 
 MAX_REDIRECTS = 10

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, timezone
 
-from pagewatch.model import Validators
+from pagewatch.answers import Validators
 
 LONGEST_WAIT = timedelta(days=30)  # of a Retry-After
 LONGEST_TAG = 4096  # characters of a validator that is sent back: with more, servers answer 400 or 431

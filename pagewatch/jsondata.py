@@ -17,8 +17,8 @@ import jmespath
 from jmespath.exceptions import EmptyExpressionError, JMESPathError, ParseError
 from jmespath.functions import Functions
 
+from pagewatch.answers import FetchFailed
 from pagewatch.fingerprint import normalise
-from pagewatch.model import FetchFailed
 
 DEEPEST = 200  # levels
 LONGEST_INTEGER = 4000  # digits; Python turns no more than 4,300 of them into an int

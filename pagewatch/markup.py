@@ -21,7 +21,7 @@ from bs4.element import NamespacedAttribute
 from lxml import etree  # type: ignore[import-untyped]
 
 from pagewatch import css
-from pagewatch.model import FetchFailed
+from pagewatch.answers import FetchFailed
 
 Node = Any  # an lxml element: lxml has no types
 
@@ -37,6 +37,7 @@ _UNEXPECTED_END = "Unexpected end tag : "
 _XHTML = "{http://www.w3.org/1999/xhtml}"
 _REFERENCE = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{0,30};")
 _BEFORE_DOCTYPE = re.compile(r"\s*(<!--|<\?)")
+_END_OF_PAGE = re.compile(r"(?i)</(?:body|html)\s*>")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -108,7 +109,7 @@ def is_xml(media_type: str) -> bool:
 
 def _html(text: str) -> Tree:
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    data = text.encode("utf-8", "replace")
+    data = _with_what_follows(text).encode("utf-8", "replace")
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError:  # nothing in it
@@ -118,6 +119,14 @@ def _html(text: str) -> Tree:
     if _was_cut(root):
         root = etree.fromstring(data, etree.HTMLParser(encoding="utf-8", huge_tree=True, target=_Flattened()))
     return Tree(root, text, torn=_torn(parser))
+
+
+def _with_what_follows(text: str) -> str:
+    """Browsers put what stands behind </body> and </html> into the body; lxml drops it or puts it elsewhere."""
+    first = _END_OF_PAGE.search(text)
+    if first is None or not _END_OF_PAGE.sub("", text[first.end() :]).strip():
+        return text
+    return text[: first.start()] + _END_OF_PAGE.sub("", text[first.start() :])
 
 
 def _was_cut(root: Node) -> bool:

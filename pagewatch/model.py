@@ -1,8 +1,7 @@
-"""The frozen values that travel between the modules.
+"""The frozen values that travel between the modules: what the user wrote, what is remembered, what is decided.
 
-Expected answers of the web are values here, taken apart by one `match` in `decide`; a wrong file or damaged state is an
-exception (`errors`). Times are aware UTC datetimes, durations are timedeltas unless a name says seconds. What must not
-happen cannot be written: `NoMatch` has no validators that could be stored by mistake.
+What the web answers is in `answers`; a wrong file or damaged state is an exception (`errors`). Times are aware UTC
+datetimes, durations are timedeltas unless a name says seconds.
 """
 
 from __future__ import annotations
@@ -10,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from pagewatch.answers import NO_VALIDATORS, Extract, Item, Validators
+
 VERSION = "1.0.0"  # of the program, in its User-Agent; pyproject.toml says the same
 
 STDOUT = ""  # the name of the target that is standard output: used where the file names no target
-
-NETWORK_KINDS = frozenset({"connection", "dns", "tls", "timeout"})  # `FetchFailed.kind` where no HTTP answer came
 
 
 # ---------------------------------------------------------------------------------------- what the user wrote
@@ -115,171 +114,6 @@ class Problem:
     url: str = ""
 
 
-# ------------------------------------------------------------------------------------------- what the web said
-
-
-@dataclass(frozen=True)
-class Validators:
-    """ETag and Last-Modified byte for byte as received (RFC 9110 §8.8), read as Latin-1; `url` is the URL that gave
-    them."""
-
-    etag: str = ""
-    last_modified: str = ""
-    url: str = ""
-
-    def __bool__(self) -> bool:
-        return bool(self.etag or self.last_modified)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a robots.txt says of one URL (RFC 9309 §2.2). `line` and `rule` are those that decided; line 0 where none
-    did."""
-
-    allowed: bool
-    rule: str = ""
-    line: int = 0
-    group: str = ""
-    crawl_delay: float | None = None
-
-
-@dataclass(frozen=True)
-class Representation:
-    """A complete answer whose body is content.
-
-    `url` is the final URL, `body` the bytes after content decoding, `charset` the header's parameter as written (""
-    if none), `fresh_for` how long it may be reused from now (RFC 9111 §4.2; None: it does not say), `moved_to` the
-    new address where a permanent redirect (301, 308) was followed from the watch's own URL, `conditional` whether
-    validators were sent, `repeated_etag` that a conditional request was answered in full with the very ETag that was
-    sent, `challenge` a header by which a service says that it is checking the visitor, `content_encoding` the coding
-    that was taken off the body.
-    """
-
-    url: str
-    status: int
-    media_type: str
-    charset: str
-    body: bytes
-    validators: Validators
-    digest: str = ""
-    fresh_for: timedelta | None = None
-    moved_to: str = ""
-    conditional: bool = False
-    repeated_etag: bool = False
-    challenge: str = ""
-    content_encoding: str = ""
-    verdict: Verdict | None = None
-
-
-@dataclass(frozen=True)
-class NotModified:
-    """304: `validators` are those that the 304 itself repeated (RFC 9111 §4.3.4), "" each where it did not."""
-
-    validators: Validators = Validators()
-    fresh_for: timedelta | None = None
-    moved_to: str = ""
-    verdict: Verdict | None = None
-
-
-@dataclass(frozen=True)
-class Missing:
-    """404 or 410."""
-
-    status: int
-    url: str = ""
-
-
-@dataclass(frozen=True)
-class FetchFailed:
-    """No usable answer. `reason` is a clause for people, free of secrets; `answered` is False where no HTTP answer
-    came at all.
-
-    `pauses_host`: 429, 503 or a Retry-After, which speak for the whole host; `retry_after` is the wait that was asked
-    for.
-    """
-
-    kind: str
-    reason: str
-    retry_after: timedelta | None = None
-    answered: bool = True
-    pauses_host: bool = False
-    url: str = field(default="", compare=False)  # that was answered so, where it may not be the watch's own
-
-
-@dataclass(frozen=True)
-class Disallowed:
-    """robots.txt forbids `url`, by `rule` in `line` of its file `robots_url`."""
-
-    url: str
-    robots_url: str
-    rule: str
-    line: int
-
-
-@dataclass(frozen=True)
-class Deferred:
-    """Not asked: the host wants a pause, or the run's time is over."""
-
-    host: str
-    until: datetime | None
-    reason: str
-
-
-Answer = Representation | NotModified | Missing | FetchFailed | Disallowed | Deferred
-
-
-# ------------------------------------------------------------------------------------ what was found in the page
-
-
-@dataclass(frozen=True)
-class Item:
-    """One record: an element, a feed entry, a sitemap URL, a member of an array. `link` is absolute, "" if it has
-    none."""
-
-    key: str
-    text: str
-    link: str = ""
-    fields: tuple[tuple[str, str | None], ...] = ()
-
-
-@dataclass(frozen=True)
-class Extract:
-    """The watched part, normalised: `text` in lines, `fields` by name (None: not there), `items` (None: not a set of
-    records).
-
-    `matched` is how many elements the selector matched; 0 with `if_missing: ok` is the legitimate value "nothing
-    there".
-    """
-
-    text: str
-    fields: tuple[tuple[str, str | None], ...] = ()
-    items: tuple[Item, ...] | None = None
-    matched: int = 1
-
-
-@dataclass(frozen=True)
-class NoMatch:
-    """The watched part was not found, or the page is not to be believed. It carries no validators: they cannot be
-    stored."""
-
-    kind: str
-    what: str
-    hint: str = ""
-    conditional: bool = False
-
-
-@dataclass(frozen=True)
-class Observation:
-    """The watched part as seen in `representation` (whose body has been dropped)."""
-
-    extract: Extract
-    fingerprint: str
-    representation: Representation
-
-
-Outcome = Observation | NotModified | NoMatch | Missing | FetchFailed | Disallowed | Deferred
-
-
 # ------------------------------------------------------------------------------------------- what is remembered
 
 
@@ -343,7 +177,7 @@ class WatchState:
     request: str = ""
     baseline: Baseline | None = None
     candidate: Candidate | None = None
-    validators: Validators = Validators()
+    validators: Validators = NO_VALIDATORS
     trusted: bool = True
     strikes: int = 0
     identity: str = ""
@@ -380,7 +214,7 @@ class RobotsRecord:
 
     fetched: datetime
     body: bytes | None
-    validators: Validators = Validators()
+    validators: Validators = NO_VALIDATORS
 
 
 @dataclass(frozen=True)
@@ -426,7 +260,7 @@ class Plan:
     past: WatchState
     recipe: str
     request: str
-    validators: Validators = Validators()
+    validators: Validators = NO_VALIDATORS
     accept_encoding: str = "gzip, deflate"
     audit: bool = False
 

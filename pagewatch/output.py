@@ -14,7 +14,8 @@ from datetime import datetime
 from typing import Any
 
 from pagewatch import diff
-from pagewatch.model import Change, Item, Notice, Result
+from pagewatch.answers import Item
+from pagewatch.model import Change, Notice, Result
 from pagewatch.notices import harmless
 
 TROUBLE = frozenset({"no-match", "missing", "gone", "disallowed", "failed"})

@@ -16,20 +16,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from pagewatch import schedule
-from pagewatch.model import (
+from pagewatch.answers import (
     Answer,
     Deferred,
     Disallowed,
     FetchFailed,
     Missing,
     NotModified,
-    Pause,
     Representation,
-    RobotsRecord,
-    Settings,
     Validators,
     Verdict,
 )
+from pagewatch.model import Pause, RobotsRecord, Settings
 from pagewatch.robots import Robots, clip, origin, parse, robots_url
 
 KEPT = timedelta(hours=22)  # RFC 9309 §2.4: not more than 24 h; with 22 a daily watch sees new rules each time

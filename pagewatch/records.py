@@ -18,7 +18,8 @@ from datetime import datetime, timedelta, timezone
 from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from pagewatch.model import Baseline, Candidate, Episode, Extract, Item, Pause, Validators
+from pagewatch.answers import Extract, Item, Validators
+from pagewatch.model import Baseline, Candidate, Episode, Pause
 
 VERSION = 1  # of the document: a higher one is not touched
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pagewatch.model import Verdict
+from pagewatch.answers import Verdict
 from pagewatch.urls import normalise_url, origin_of, without_dot_segments
 
 LIMIT = 512 * 1024  # RFC 9309 §2.5: at least 500 KiB

@@ -20,26 +20,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from pagewatch import notices, output
+from pagewatch.answers import FetchFailed, Outcome
 from pagewatch.errors import StateError
 from pagewatch.memory import Memory
-from pagewatch.model import (
-    STDOUT,
-    Decision,
-    Delivery,
-    FetchFailed,
-    Notice,
-    Outcome,
-    Plan,
-    Result,
-    RobotsRecord,
-    Settings,
-    Target,
-    Watch,
-)
+from pagewatch.model import STDOUT, Decision, Delivery, Notice, Plan, Result, RobotsRecord, Settings, Target, Watch
 from pagewatch.politeness import host_of
 
 SAVE_WITHIN = 1.0  # seconds from a decision to its save: half of what is promised
 SEND_WITHIN = 30.0  # seconds from the save of a notice to the start of its delivery, while looks go on
+LONG_RUN = 2.0  # seconds
 LAST_DELIVERY = 32.0  # seconds that deliveries may take at the end: a slow target has been given up by then
 
 NO_SETTINGS = Settings("", "", timedelta(0))
@@ -80,6 +69,7 @@ class Run:
     unreachable: list[tuple[Plan, FetchFailed]] = field(default_factory=list)
     safe: bool = True
     online: bool = False
+    in_progress: bool = False
     avoided: int = 0
     status: int = 0
 
@@ -114,10 +104,23 @@ class Run:
                 self.save()
             if self.posted and clock >= self.posted + SEND_WITHIN:
                 self.begin_delivery()
+            self._show_progress(clock)
             with suppress(queue.Empty):
                 return self.events.get(timeout=max(0.0, min(SAVE_WITHIN / 2, end - clock)))
             if clock >= end:
                 return None
+
+    def _show_progress(self, clock: float) -> None:
+        """On a terminal, once a run has become a long one: how far it is, on a line that the next row takes."""
+        if self.style.form == "terminal" and self.style.verbosity >= 0 and clock >= self.began + LONG_RUN:
+            done = len(self.results) + len(self.unsaved)
+            print(f"\r{done} of {len(self.watches)} watches \x1b[K", end="", file=sys.stderr, flush=True)
+            self.in_progress = True
+
+    def _end_progress(self) -> None:
+        if self.in_progress:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self.in_progress = False
 
     # -- saved, then shown
 
@@ -145,6 +148,7 @@ class Run:
         self.complain(text)
 
     def complain(self, text: str) -> None:
+        self._end_progress()
         print(self.style.clean(text), file=sys.stderr, flush=True)
 
     def _show(self, rows: Iterable[Result]) -> None:
@@ -156,6 +160,7 @@ class Run:
         """Whether there is somebody who can have read it."""
         if not line or not self.options.listened_to:
             return not line
+        self._end_progress()
         try:
             print(line, flush=True)
         except (OSError, ValueError):  # a closed pipe: nothing is lost by it, and nothing more is said there
@@ -211,26 +216,31 @@ class Run:
         notices already."""
         if self.options.dry_run or not self.safe:
             return
-        told = {row.watch for row in self.results} if self.style.form == "json" else set()
+        rows = {row.watch for row in self.results if row.kind != "state-write"}
         for notice in self.memory.outbox:
             if notice.target == STDOUT:
-                said = notice.watch in told and notice.created == self.start
+                said = notice.watch in rows and notice.created == self.start and self._row_says_it(notice)
                 if (said and self.options.listened_to) or self._print(output.message(notice, self.style)):
                     self.memory.settle(notice.id, STDOUT)
         self._commit()
+
+    def _row_says_it(self, notice: Notice) -> bool:
+        """A JSON row says all that its notice does, a line on a terminal all but the text of a change."""
+        return self.style.form == "json" or (self.style.form == "terminal" and notice.kind != "changed")
 
     # -- ended
 
     def finish(self) -> int:
         """Forgets what is over, prints the summary, returns the exit status."""
         if not self.options.dry_run:
-            if not self.options.names:
+            if self.watches and not self.options.names:
                 self.memory.acknowledge()
             try:
                 self.memory.finish(self.start)
             except StateError as error:
                 self.fail(2, str(error))
         unsent = self.deliverable()
+        self._end_progress()
         self._print(output.summary(self.results, self.avoided, len(unsent), self.style))
         states = (self.memory.find(watch.name) for watch in self.watches)
         told = any(past is not None and past.episode is not None and past.episode.told for past in states)

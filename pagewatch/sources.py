@@ -15,12 +15,13 @@ from functools import cached_property
 from urllib.parse import SplitResult, urlsplit
 
 from pagewatch import charset, jsondata, markup
+from pagewatch.answers import Extract, FetchFailed, NoMatch, Observation, Representation
 from pagewatch.content_coding import unpack_undeclared
 from pagewatch.extract import field_lines, page_text, select
 from pagewatch.fingerprint import body_digest, collapse, fingerprint, normalise, recipe, regex, without_noise
 from pagewatch.jsondata import check_path
 from pagewatch.markup import Tree
-from pagewatch.model import Baseline, Extract, FetchFailed, NoMatch, Observation, Representation, Watch
+from pagewatch.model import Baseline, Watch
 
 __all__ = ["Reading", "check_path", "describe", "read"]
 
@@ -200,7 +201,7 @@ def _is_text(watch: Watch, answer: Representation, body: bytes) -> bool:
         return False
     labels = (watch.encoding, answer.charset)
     wide = body.startswith(_UTF16) or any(charset.encoding_name(label).startswith("utf-16") for label in labels)
-    return wide or b"\0" not in body[:1024]
+    return wide or b"\0" not in body[:1024] or "html" in answer.media_type  # browsers read over a NUL
 
 
 # ------------------------------------------------------------------------------------------------------------ doubts
@@ -222,9 +223,8 @@ def _challenge(watch: Watch, content: _Content) -> NoMatch | None:
 
 
 def _redirect(watch: Watch, content: _Content, answer: Representation, baseline: Baseline | None) -> NoMatch | None:
-    """A login or consent page: at another address than the baseline's, with a path that says so, or a password field
-    where the way there was no permanent redirect. It is believed if it shows the very content of the baseline, or
-    what `expect` asks for."""
+    """A login or consent page: at another address than the baseline's, with a path that says so or a password field.
+    It is believed if it shows the very content of the baseline, or what `expect` asks for."""
     before, now = urlsplit(baseline.url if baseline and baseline.url else watch.url), urlsplit(answer.url)
     if _place(before) == _place(now) or (watch.expect and not _unexpected(watch, content)):
         return None

@@ -27,7 +27,7 @@ from typing import Any
 
 import monitor
 from pagewatch import commandline, lock, setup, state
-from pagewatch.model import FetchFailed
+from pagewatch.answers import FetchFailed
 from pagewatch.run import Run as RunAtWork
 from tests.conftest import Monitor, Run
 from tests.site import Site, answer

@@ -12,10 +12,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from pagewatch.answers import Extract, Validators
 from pagewatch.errors import StateError
 from pagewatch.lock import lock
 from pagewatch.memory import Memory
-from pagewatch.model import Baseline, Extract, Notice, RobotsRecord, Validators
+from pagewatch.model import Baseline, Notice, RobotsRecord
 from pagewatch.state import Files, open_memory
 
 NOW = datetime(2026, 3, 2, 8, tzinfo=timezone.utc)

@@ -375,6 +375,27 @@ def test_a_closed_pipe_is_no_bug_and_loses_nothing(program: Program, run_monitor
     assert "20 dollars → 18 dollars" in program().stdout
 
 
+@pytest.mark.parametrize("arguments", [["list"], ["doctor"], ["check", "--json"]], ids=" ".join)
+def test_no_command_leaves_a_traceback_on_a_closed_pipe(
+    program: Program, run_monitor: Monitor, site: Site, arguments: list[str]
+) -> None:
+    program.clock.now = monitor.now_utc()
+    program(config=configuration(price(site)))  # nothing is due then
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        run = subprocess.run(
+            run_monitor.command(*arguments),
+            env=run_monitor.environment,
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            timeout=20,
+        )
+    finally:
+        os.close(writer)
+    assert (run.returncode, run.stderr) == (0, b"")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell's redirection")
 def test_a_change_is_not_told_to_a_closed_standard_output(program: Program, run_monitor: Monitor, site: Site) -> None:
     """So does pythonw.exe run it: nobody has been told."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 
 import pytest
 from bs4 import BeautifulSoup
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from pagewatch import css, markup
@@ -154,6 +155,9 @@ def test_lxml_and_beautiful_soup_find_the_same_elements(page: str, wanted: list[
 @settings(max_examples=150)
 @given(pages, st.lists(selectors, min_size=5, max_size=5))
 def test_beautiful_soup_reading_the_page_itself_finds_the_same(page: str, wanted: list[str]) -> None:
+    """But for </body> in the middle, after which Beautiful Soup hangs the rest somewhere else than lxml does."""
+    assume("body" not in page)
+    assume(not re.search("</(body|html)", page, re.IGNORECASE))  # what stands behind them is where browsers have it
     tree = tree_of(page)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -10,23 +10,20 @@ from typing import Any
 import pytest
 import yaml
 
-from pagewatch.config import duration
-from pagewatch.decide import decide
-from pagewatch.model import (
+from pagewatch.answers import (
     Deferred,
     Disallowed,
-    Every,
     Extract,
     FetchFailed,
     Missing,
     NoMatch,
     NotModified,
     Outcome,
-    Pause,
-    Plan,
     Validators,
-    WatchState,
 )
+from pagewatch.config import duration
+from pagewatch.decide import decide
+from pagewatch.model import Every, Pause, Plan, WatchState
 from tests.values import DAY, HOUR, MINUTE, START, URL, first_sight, plan, seen
 
 ROWS = yaml.safe_load((Path(__file__).parent / "cases" / "decide.yaml").read_text(encoding="utf-8"))
@@ -45,7 +42,7 @@ def came(look: str, step: dict[str, Any]) -> Outcome:
         return NoMatch("selector", 'nothing matches "#p"', conditional=word == "no")
     if word in ("fail", "dead"):
         return FetchFailed(rest, "because", answered=word == "fail")
-    return {"304": NotModified(), "robots": Disallowed(URL, "http://127.0.0.1/robots.txt", "Disallow: /", 2)}[word]
+    return NotModified() if word == "304" else Disallowed(URL, "http://127.0.0.1/robots.txt", "Disallow: /", 2)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["name"] for row in ROWS])
@@ -77,6 +74,7 @@ def keys(given: dict[str, Any]) -> dict[str, Any]:
 def after(*looks: Outcome, state: WatchState | None = None, every: Every = DAILY) -> tuple[Plan, WatchState, datetime]:
     """The plan, state and time after these looks, each a day after the one before."""
     now, state = START - DAY, state or first_sight()
+    planned = plan(state, now)
     for outcome in looks:
         now += DAY
         planned = plan(state, now, every=every)

@@ -20,9 +20,7 @@ from typing import Any
 
 import pytest
 
-from pagewatch.connections import Client, Limits, Session
-from pagewatch.fetch import Gate, Request, ask, content_length
-from pagewatch.model import (
+from pagewatch.answers import (
     Answer,
     Deferred,
     Disallowed,
@@ -33,6 +31,8 @@ from pagewatch.model import (
     Validators,
     Verdict,
 )
+from pagewatch.connections import Client, Limits, Session
+from pagewatch.fetch import Gate, Request, ask, content_length
 from tests.site import CA, EXPIRED, SERVER, Line, Reply, Site, answer, chunked, cut, reset, silence
 
 AGENT = "pagewatch/1.0 (+me@example.org)"

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pagewatch.answers import Extract, Item
 from pagewatch.fingerprint import body_digest, fingerprint, normalise, recipe, request_digest, without_noise
-from pagewatch.model import Extract, Item, Watch
+from pagewatch.model import Watch
 from tests.tables import Row, table
 from tests.values import SETTINGS, representation, watch
 

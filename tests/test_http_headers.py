@@ -14,10 +14,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pagewatch import cookies, http_headers, urls
+from pagewatch.answers import FetchFailed, Missing, NotModified, Validators
 from pagewatch.content_coding import PIECE, decode
 from pagewatch.hops import Hop, Request, after, first_hop
 from pagewatch.http_headers import Fields
-from pagewatch.model import FetchFailed, Missing, NotModified, Validators
 
 NOW = datetime(2026, 3, 2, 8, tzinfo=timezone.utc)
 CASES = Path(__file__).parent / "cases"

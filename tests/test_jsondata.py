@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagewatch import jsondata
+from pagewatch.answers import FetchFailed
 from pagewatch.fingerprint import collapse
-from pagewatch.model import FetchFailed
 from tests.tables import Row, table
 
 DOCUMENT = json.loads('{"a": {"b": [1, 2], "c-d": 7, "n": null, "e": ""}, "list": [{"k": "x", "v": 1}, {"k": "y"}]}')

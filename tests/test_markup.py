@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagewatch import markup
+from pagewatch.answers import FetchFailed
 from pagewatch.markup import Tree
-from pagewatch.model import FetchFailed
 
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
 BOMB = f'<?xml version="1.0"?><!DOCTYPE r [<!ENTITY l0 "ha">{LAUGHS}]><r a="&l9;">&l9;</r>'

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
+from pagewatch.answers import Extract
 from pagewatch.memory import Memory
-from pagewatch.model import Baseline, Extract, Notice, Pause, RobotsRecord, WatchState
+from pagewatch.model import Baseline, Notice, Pause, RobotsRecord, WatchState
 from pagewatch.records import Document, parse
 
 NOW = datetime(2026, 3, 2, 8, tzinfo=timezone.utc)

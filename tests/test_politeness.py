@@ -16,18 +16,8 @@ from typing import Any
 
 import pytest
 
-from pagewatch.model import (
-    Answer,
-    Deferred,
-    Disallowed,
-    FetchFailed,
-    Missing,
-    NotModified,
-    Pause,
-    RobotsRecord,
-    Validators,
-    Verdict,
-)
+from pagewatch.answers import Answer, Deferred, Disallowed, FetchFailed, Missing, NotModified, Validators, Verdict
+from pagewatch.model import Pause, RobotsRecord
 from pagewatch.politeness import Politeness, host_of
 from pagewatch.robots import LIMIT
 from tests.values import DAY, HOUR, MINUTE, SETTINGS, START, representation

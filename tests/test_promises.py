@@ -399,7 +399,7 @@ def test_an_interrupt_while_a_target_is_silent_ends_the_run_and_keeps_its_notice
         program.check(config=configuration(price(site), notify=[good.url, silent.url]))
         with interruptible(run_monitor, "--now") as process:
             assert silent.arrived.wait(20)
-            until(lambda: program.outbox == [("Price", "changed", "json 2")])  # what was taken is saved at once
+            until(lambda: program.outbox == [("Price", "changed", "json 2")], 3)  # what was taken is saved at once
             process.send_signal(signal.SIGINT)
             began = time.monotonic()
             process.communicate(timeout=20)
@@ -429,6 +429,31 @@ def test_on_a_full_disk_nothing_is_sent_and_the_next_run_tells_it(
         program.clock.forward(DAY)
         assert program.check().returncode == 0
         assert target.titles == ["Price: 20 € → 18 €"]
+
+
+def test_what_could_be_saved_only_at_the_end_of_a_run_is_told_though_its_row_says_that_it_was_not(
+    program: Program, site: Site
+) -> None:
+    """The disk is full while the first look is saved, and has room again when the second one ends."""
+    obstacle = program.state / "state.json.tmp"
+
+    def make_room(line: Line) -> None:
+        line.wait(1.6)
+        obstacle.rmdir()
+        line.send(ok("30 dollars"))
+
+    with Site() as slow:
+        slow.script("/p", ok("30 dollars"), make_room)
+        program.check(config=configuration(price(site), price(slow, name="Slow")))
+        site.script("/p", ok("18 dollars"))
+        obstacle.mkdir()
+        program.clock.forward(DAY)
+        run = program.check()
+    assert run.watches["Price"]["kind"] == "state-write"
+    assert run.watches["Slow"]["outcome"] == "unchanged"
+    assert run.returncode == 2
+    program.clock.forward(DAY)
+    assert "20 dollars → 18 dollars" in run.stdout + program().stdout
 
 
 # ----------------------------------------------------------------------------------------------------------- damaged
@@ -550,6 +575,7 @@ def test_a_long_text_whose_file_is_lost_is_still_compared_and_its_change_told(pr
 
 def test_what_is_remembered_can_be_read_by_its_owner_only(program: Program, site: Site) -> None:
     site.script("/p", ok("20 dollars " * 1000))
+    program.state.mkdir(mode=0o755)
     program.check(config=configuration(price(site)))
     program.clock.forward(DAY)
     program.check()

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagewatch import model
+from pagewatch.answers import Extract, Item, Validators
 from pagewatch.memory import Facts
-from pagewatch.model import Baseline, Episode, Extract, Item, Notice, Pause, RobotsRecord, Validators, WatchState
+from pagewatch.model import Baseline, Episode, Notice, Pause, RobotsRecord, WatchState
 from pagewatch.records import Damage, Document, Newer, Table, compose, decode, dumps, encode, parse, peek, time_text
 
 NOW = datetime(2026, 3, 2, 8, tzinfo=timezone.utc)

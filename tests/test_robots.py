@@ -16,7 +16,7 @@ import requests
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pagewatch.model import Verdict
+from pagewatch.answers import Verdict
 from pagewatch.robots import LIMIT, clip, origin, parse, robots_url
 from pagewatch.urls import normalise_url
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pagewatch.answers import Extract, FetchFailed, NoMatch, Observation, Representation
 from pagewatch.fingerprint import body_digest, fingerprint, recipe
-from pagewatch.model import Baseline, Extract, FetchFailed, NoMatch, Observation, Representation, Watch
+from pagewatch.model import Baseline, Watch
 from pagewatch.sources import Reading, describe, read
 from tests.tables import Row, keys_of, table
 from tests.values import START, URL, representation, watch

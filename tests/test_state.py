@@ -18,10 +18,11 @@ from pathlib import Path
 
 import pytest
 
+from pagewatch.answers import Extract
 from pagewatch.errors import StateError
 from pagewatch.lock import Locked, lock
 from pagewatch.memory import Memory
-from pagewatch.model import Extract, Notice, WatchState
+from pagewatch.model import Notice, WatchState
 from pagewatch.records import Document, compose, parse
 from pagewatch.state import Files, damaged_files, open_memory, read_memory, save
 from tests.state_run import LATER, NAMES, NEVER, NOW, ORIGIN, ROBOTS, URL, Mortal, long_text, look, run

@@ -5,17 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 
 from pagewatch import conditional
-from pagewatch.model import (
-    Every,
-    Extract,
-    Observation,
-    Plan,
-    Representation,
-    Settings,
-    Validators,
-    Watch,
-    WatchState,
-)
+from pagewatch.answers import Extract, Observation, Representation, Validators
+from pagewatch.model import Every, Plan, Settings, Watch, WatchState
 
 START = datetime(2026, 3, 2, 8, 0, tzinfo=timezone.utc)
 DAY = timedelta(days=1)

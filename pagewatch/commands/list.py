@@ -36,7 +36,8 @@ def show(configuration: Configuration, memory: Memory, damaged: Sequence[str], s
     rows += [_broken(problem, memory, unsent) for problem in _first_problems(configuration)]
     if style.form == "json":
         for row in rows:
-            print(json.dumps({name: style.clean(x) if isinstance(x, str) else x for name, x in row.items()}))
+            said = {name: style.clean_or_none(row[name]) for name in ("watch", "url", "last_error")}
+            print(json.dumps(row | said))
         return 0
     _table([HEADER, *(_cells(row, now) for row in rows)], style)
     lines = [f"{STATE} is damaged: the next run uses its copy"] if memory.recovered == STATE else []

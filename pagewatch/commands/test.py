@@ -12,26 +12,23 @@ from dataclasses import replace
 from datetime import timedelta
 
 from pagewatch import asking, charset, checking, conditional, sources
-from pagewatch.config import Configuration
-from pagewatch.css import check_selector
-from pagewatch.errors import UsageError, unknown
-from pagewatch.model import (
+from pagewatch.answers import (
     Answer,
     Deferred,
     Disallowed,
-    Every,
     FetchFailed,
     Missing,
     NoMatch,
     NotModified,
     Observation,
-    Plan,
     Representation,
     Validators,
     Verdict,
-    Watch,
-    WatchState,
 )
+from pagewatch.config import Configuration
+from pagewatch.css import check_selector
+from pagewatch.errors import UsageError, unknown
+from pagewatch.model import Every, Plan, Watch, WatchState
 from pagewatch.output import Style
 from pagewatch.setup import style_of
 from pagewatch.state import read_memory
