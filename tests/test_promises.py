@@ -453,7 +453,8 @@ def test_what_could_be_saved_only_at_the_end_of_a_run_is_told_though_its_row_say
     assert run.watches["Slow"]["outcome"] == "unchanged"
     assert run.returncode == 2
     program.clock.forward(DAY)
-    assert "20 dollars → 18 dollars" in run.stdout + program().stdout
+    titles = [line["notice"]["title"] for line in run.lines if "notice" in line]
+    assert "20 dollars → 18 dollars" in "".join(titles) + program().stdout
 
 
 # ----------------------------------------------------------------------------------------------------------- damaged
