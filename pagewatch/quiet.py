@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-FILE = "quiet.json"
+FILE = "quiet.txt"  # JSON, but nothing of value: no one need keep a damaged one
 FIELDS = {"config": str, "variables": list, "state": list, "from": float, "until": float, "status": int, "lines": list}
 
 

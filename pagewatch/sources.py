@@ -36,7 +36,11 @@ _SIGNATURES = (b"%PDF-", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
 
 # Pages that stand before the page: where they lead, and what the services that send them write into them.
-_LOGIN_PATH = re.compile(r"(?i)(^|[/._-])(log-?[io]n|sign-?in|sso|cas|o?auth2?|authenticate|consent|captcha)([/._-]|$)")
+_LOGIN_PATH = re.compile(
+    r"(?i)(^|[/._-])((log|sign)[-_]?(in|on)|(user|member)?login(page)?|sso|cas|oauth2?|openid|saml2?|adfs|authori[sz]e"
+    r"|authenticate|auth|consent|cookie-?wall|captcha|sessions?/new|anmelden|anmeldung|connexion|accedi|iniciar-sesion)"
+    r"([/._-]|$)"
+)
 _LOGIN_HOST = re.compile(r"(?i)(login|signin|sso|auth|accounts|consent)\.")
 _CHALLENGE_TITLE = re.compile(
     r"(?i)just a moment|attention required|checking your browser|please wait\.\.\. \||ddos-guard|robot check"

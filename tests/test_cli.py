@@ -68,7 +68,7 @@ def test_as_cron_runs_it_from_another_directory_it_finds_its_files_beside_itself
         [sys.executable, str(home / "monitor.py")], cwd="/", env=guarded_environment, capture_output=True, timeout=20
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, b"", b"")
-    assert {"state.json", "lock", "quiet.json"} <= set(files(home / "state"))
+    assert {"state.json", "lock", "quiet.txt"} <= set(files(home / "state"))
 
 
 def test_paths_on_the_command_line_are_relative_to_the_working_directory(run_monitor: Monitor, site: Site) -> None:
@@ -169,7 +169,7 @@ def test_an_edit_of_the_file_its_environment_or_the_state_makes_the_next_run_go_
     (run_monitor.state / "state.json").touch()
     assert goes_its_whole_way(run_monitor, environment={"KEY": "one-key"})
     for note in ("", "[]", "{", '{"config": 1}', json.dumps({"until": 9e99}), "\0" * 100):
-        (run_monitor.state / "quiet.json").write_text(note, encoding="utf-8")
+        (run_monitor.state / "quiet.txt").write_text(note, encoding="utf-8")
     assert goes_its_whole_way(run_monitor, environment={"KEY": "one-key"})
 
 
@@ -179,22 +179,22 @@ def test_a_notice_for_a_target_that_is_no_longer_in_the_file_keeps_no_run_busy(p
         site.script("/p", ok("18 dollars"))
         program.clock.forward(DAY)
         program()
-    (program.state / "quiet.json").unlink(missing_ok=True)
+    (program.state / "quiet.txt").unlink(missing_ok=True)
     program.clock.forward(HOUR)
     program(config=f"notify: {{good: {target.url}}}\n{configuration(price(site))}")
     assert program.outbox == [("Price", "changed", "bad")]
-    assert json.loads((program.state / "quiet.json").read_text(encoding="utf-8"))["until"] > program.clock().timestamp()
+    assert json.loads((program.state / "quiet.txt").read_text(encoding="utf-8"))["until"] > program.clock().timestamp()
 
 
 def test_a_note_of_another_kind_is_ignored(run_monitor: Monitor, site: Site, program: Program) -> None:
     program.clock.now = monitor.now_utc()
     program(config=configuration(price(site)))
-    note = json.loads((program.state / "quiet.json").read_text(encoding="utf-8"))
+    note = json.loads((program.state / "quiet.txt").read_text(encoding="utf-8"))
     for name in note:
         damaged = {**note, name: None}
-        (program.state / "quiet.json").write_text(json.dumps(damaged), encoding="utf-8")
+        (program.state / "quiet.txt").write_text(json.dumps(damaged), encoding="utf-8")
         assert quiet.status(run_monitor.command()[2:], str(PROJECT), {}) is None, name
-    (program.state / "quiet.json").write_text(json.dumps(note), encoding="utf-8")
+    (program.state / "quiet.txt").write_text(json.dumps(note), encoding="utf-8")
     assert quiet.status(run_monitor.command()[2:], str(PROJECT), {}) == 0
 
 

@@ -416,7 +416,7 @@ def test_on_a_full_disk_nothing_is_sent_and_the_next_run_tells_it(
     with http_target() as target:
         program.clock.now = monitor.now_utc()
         program.check(config=configuration(price(site), notify=target.url))
-        before = files(program.state, "lock", "quiet.json")
+        before = files(program.state, "lock", "quiet.txt")
         command = ["sh", "-c", 'ulimit -f 0 && exec "$@"', "sh", *run_monitor.command("--now", "--json")]
         full = subprocess.run(command, env=run_monitor.environment, capture_output=True, encoding="utf-8", timeout=20)
         run = Run(command, full.returncode, full.stdout, full.stderr)
@@ -425,7 +425,7 @@ def test_on_a_full_disk_nothing_is_sent_and_the_next_run_tells_it(
         assert "cannot be saved" in run.stderr
         assert "Traceback" not in run.stderr
         assert target.requests == []
-        assert files(program.state, "lock", "quiet.json") == before
+        assert files(program.state, "lock", "quiet.txt") == before
         program.clock.forward(DAY)
         assert program.check().returncode == 0
         assert target.titles == ["Price: 20 € → 18 €"]

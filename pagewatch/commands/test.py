@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
-from pagewatch import asking, charset, checking, conditional, sources
+from pagewatch import asking, checking, conditional, sources
 from pagewatch.answers import (
     Answer,
     Deferred,
@@ -83,9 +83,7 @@ def explain(plan: Plan, ask: Ask, style: Style) -> int:
         + (f" ({answer.content_encoding})" if answer.content_encoding else ""),
     )
     say("final url", answer.url + (" (moved permanently: change it in watches.yaml)" if answer.moved_to else ""))
-    media_type = answer.media_type or "no media type"
-    name = charset.decode(answer.body, answer.charset, plan.watch.encoding, answer.media_type)[1]
-    say("content", f"{media_type}, read as {name}" + (f" (the server says {answer.charset})" if answer.charset else ""))
+    say("content", _content(plan.watch, answer))
     say("validators", _validators(answer.validators))
     say("conditional", _conditional(ask(replace(plan, validators=answer.validators)), answer.validators))
     return _explain_content(plan, answer, say)
@@ -111,6 +109,15 @@ def _robots(verdict: Verdict | None, ignored: str) -> str:
     if verdict is None or not verdict.line:
         return "allows this page: no rule is about it"
     return f"allows this page: line {verdict.line}: {verdict.rule} (group {verdict.group})"
+
+
+def _content(watch: Watch, answer: Representation) -> str:
+    reading = sources.describe(watch, answer)
+    media_type = answer.media_type or "no media type"
+    if isinstance(reading, FetchFailed):
+        return f"{media_type}: {reading.reason}"
+    said = f" (the server says {answer.charset})" if answer.charset else ""
+    return f"{media_type}, read as a {reading.source} in {reading.encoding}{said}"
 
 
 def _validators(validators: Validators) -> str:
