@@ -742,7 +742,7 @@ def test_test_explains_one_look_at_a_url_and_saves_nothing(program: Program, sit
     assert said["robots.txt"] == "allows this page: line 3: Allow: /p (group *)"
     assert said["status"].startswith("200, ")
     assert said["final url"] == f"{site.url}/p"
-    assert said["content"] == "text/html, read as utf-8 (the server says utf-8)"
+    assert said["content"] == "text/html, read as a page in utf-8 (the server says utf-8)"
     assert said["validators"] == 'ETag: "1"'
     assert said["conditional"] == "works: the second request was answered 304, without a body"
     assert said["matches"] == "2 for p, the first is watched"
