@@ -44,18 +44,18 @@ def _fields(old: Extract, new: Extract) -> tuple[tuple[str, str | None, str | No
 def gist(change: Change) -> str:
     """The change in one short line, for a title."""
     if change.fields:
-        return ", ".join(f"{name}: {_short(old)} → {_short(new)}" for name, old, new in change.fields)
+        return ", ".join(f"{name}: {short(old)} → {short(new)}" for name, old, new in change.fields)
     if change.added or change.removed or change.updated:
         return _counts(change)
     if change.old is None:
-        return f"now {_short(change.new)}"
+        return f"now {short(change.new)}"
     if _is_short(change.old) and _is_short(change.new):
-        return f"{_short(change.old)} → {_short(change.new)}"
+        return f"{short(change.old)} → {short(change.new)}"
     added, removed = _line_differences(change.old, change.new or "")
     if len(added) == len(removed) == 1:
         return " → ".join(_within(removed[0], added[0])[0])
     first = next(iter(added or removed), "")
-    return f"{len(added)} lines added, {len(removed)} removed: {'' if added else '− '}{_short(first)}"
+    return f"{len(added)} lines added, {len(removed)} removed: {'' if added else '− '}{short(first)}"
 
 
 def text(change: Change) -> str:
@@ -80,7 +80,7 @@ def _counts(change: Change) -> str:
     names = [item.text or item.key for item in (*change.added, *change.removed)] or [
         new for _, _, new in change.updated
     ]
-    return f"{counts}: {_short(names[0])}"
+    return f"{counts}: {short(names[0])}"
 
 
 def _item_lines(change: Change) -> list[str]:
@@ -96,7 +96,8 @@ def _is_short(value: str | None) -> bool:
     return value is None or (len(value) <= SHORT and "\n" not in value)
 
 
-def _short(value: str | None) -> str:
+def short(value: str | None) -> str:
+    """A value in one line of bounded length."""
     line = _whole(value).replace("\n", " ")
     return line if len(line) <= SHORT else line[: SHORT - 1] + "…"
 

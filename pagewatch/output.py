@@ -74,10 +74,18 @@ def row(result: Result, style: Style) -> str:
         return json.dumps(_object(result, style))
     if not _is_shown(result, style):
         return ""
-    said = diff.gist(result.change) if result.change and result.outcome == "changed" else ""
-    kind = f" ({result.kind})" if result.kind else ""
-    parts = (style.clean(text) for text in (result.watch, said, result.detail) if text)
-    return f"{_coloured(result.outcome, style)}{': '.join(parts)}{kind}".replace("\n", " ")
+    said = _said(result)
+    remarks = [remark for remark in (result.detail if said else "", result.kind) if remark]
+    text = ": ".join(part for part in (result.watch, said or result.detail) if part)
+    text += f" ({'; '.join(remarks)})" if remarks else ""
+    return f"{_coloured(result.outcome, style)}{style.clean(text)}".replace("\n", " ")
+
+
+def _said(result: Result) -> str:
+    """What was seen, in one short line: a change, or the text of a baseline."""
+    if result.change is None or result.outcome not in ("changed", "baseline"):
+        return ""
+    return diff.gist(result.change) if result.outcome == "changed" else diff.short(result.change.new)
 
 
 def _is_shown(result: Result, style: Style) -> bool:
@@ -147,6 +155,6 @@ def summary(results: Iterable[Result], avoided: int, unsent: int, style: Style) 
         return ""
     parts = ", ".join(f"{counts[outcome]} {WORDS.get(outcome, outcome)}" for outcome in ORDER if counts[outcome])
     total = sum(counts.values())
-    tail = f"; {avoided} requests avoided" if avoided else ""
-    waiting = f"; {unsent} notices not delivered yet" if unsent else ""
+    tail = f"; {avoided} request{'s' if avoided != 1 else ''} avoided" if avoided else ""
+    waiting = f"; {unsent} notice{'s' if unsent != 1 else ''} not delivered yet" if unsent else ""
     return f"{total} watch{'es' if total != 1 else ''}: {parts or 'nothing to do'}{tail}{waiting}"

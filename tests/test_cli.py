@@ -332,9 +332,9 @@ def test_with_no_target_new_trouble_is_not_printed_twice(program: Program, site:
 def test_with_v_every_watch_and_the_summary_are_printed(program: Program, site: Site) -> None:
     run = program("-v", config=configuration(price(site), price(site, name="Title", select="title")))
     assert run.stdout.splitlines() == [
-        "baseline            Price: first look",
-        "baseline            Title: first look",
-        "2 watches: 2 baseline; 1 requests avoided",
+        "baseline            Price: 20 dollars (first look)",
+        "baseline            Title: Shop (first look)",
+        "2 watches: 2 baseline; 1 request avoided",
     ]
     assert program("-v").stdout.splitlines()[-1] == "2 watches: 2 not due"
 
@@ -483,7 +483,7 @@ def test_on_a_real_terminal_it_prints_lines_also_when_nothing_is_due(run_monitor
         shown.append(os.read(ours, 65536).decode())
         os.close(ours)
     assert shown[0].splitlines()[-1] == "1 watch: 1 baseline"
-    assert "Price: first look" in shown[0]
+    assert "Price: 20 dollars (first look)" in shown[0]
     assert shown[1] == "1 watch: 1 not due\r\n"
 
 
