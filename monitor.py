@@ -35,7 +35,7 @@ import io
 import json
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from functools import partial
@@ -50,15 +50,15 @@ def lacking(missing: ModuleNotFoundError) -> str:
 
 
 try:
-    from pagewatch import commandline, conditional, config, decide, lock, notices, output, quiet, schedule, setup, state
+    from pagewatch import commandline, conditional, config, decide, lock, output, schedule, setup, state, telling
 except ModuleNotFoundError as missing:
     print(lacking(missing), file=sys.stderr)
     sys.exit(2)
 from pagewatch.answers import NETWORK_KINDS, Deferred, Disallowed, FetchFailed, Outcome, Representation
 from pagewatch.errors import ConfigError, MonitorError, UsageError, reason, unknown
 from pagewatch.memory import Memory
-from pagewatch.model import VERSION, Decision, Delivery, Notice, Pause, Plan, Result, Target, Watch, WatchState
-from pagewatch.politeness import host_of
+from pagewatch.model import VERSION, Decision, Delivery, Notice, Plan, Result, Target, Watch
+from pagewatch.politeness import OVER, deferred, host_of
 from pagewatch.run import Looked, Run
 from pagewatch.urls import without_login
 
@@ -69,9 +69,8 @@ if TYPE_CHECKING:
 LAST_REQUEST = 13 * 60.0  # seconds after the start: later requests are left to the next run
 LAST_LOOK = 14 * 60.0  # seconds after the start: looks that have not ended are given up
 LAST_RESORT = 15 * 60.0 - 5
-OFFLINE_TOLD = timedelta(hours=24)
+NO_ANSWER = frozenset({"internal", "config"})
 UNREACHABLE = NETWORK_KINDS | {"robots-unreachable"}
-OVER = "the time of this run is over"
 
 T = TypeVar("T")
 
@@ -116,26 +115,18 @@ def sort_out(this: Run) -> list[Plan]:
     """The plans of the watches that are to be asked now; the others get their row."""
     plans = []
     for watch in this.watches:
-        past = state_of(this, watch)
+        past = this.state_of(watch)
         plan = conditional.plan(watch, this.settings, past, this.start)
         force = this.options.now or conditional.is_edited(plan)
-        waits = schedule.reason_to_wait(watch, past, pause_of(this, watch), this.start, force)
+        waits = schedule.reason_to_wait(watch, past, this.pause_of(watch), this.start, force)
         if waits is None:
             plans.append(plan)
         elif waits[0] == "deferred":
-            enter(this, plan, Deferred(host_of(watch.url), waits[1], f"{host_of(watch.url)} wants a pause"))
+            enter(this, plan, deferred(host_of(watch.url), this.memory.hosts[host_of(watch.url)]))
         else:
             this.unsaved.append(Result(watch.name, without_login(watch.url), waits[0], next_check=waits[1]))
             this.avoided += waits[0] == "fresh"
     return plans
-
-
-def state_of(this: Run, watch: Watch) -> WatchState:
-    return this.memory.state_of(watch.name, without_login(watch.url), watch.select, this.names)
-
-
-def pause_of(this: Run, watch: Watch) -> Pause | None:
-    return this.memory.hosts.get(host_of(watch.url))
 
 
 def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
@@ -151,12 +142,12 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
     this.learned = lambda: web.hosts.learned
 
     def look_and_report(fetch: Fetch, session: Session) -> None:
-        looked = guarded(partial(look, web, fetch, session))
-        if isinstance(looked, FetchFailed):
-            looked = Looked(fetch, tuple(looked for _ in fetch))
-        if known := decide.pause_after(fetch[0], looked.outcomes[0], this.options.clock()):
-            web.hosts.pause(host_of(known[0]), known[1])
-        this.events.put(looked)
+        looked = look(web, fetch, session)
+        try:
+            if known := decide.pause_after(fetch[0], looked.outcomes[0], this.options.clock()):
+                web.hosts.pause(host_of(known[0]), known[1])
+        finally:
+            this.events.put(looked)
 
     asking.side_by_side(web, fetches, look_and_report)
     left = {fetch[0].watch.name: fetch for fetch in fetches}
@@ -176,7 +167,7 @@ def settle(this: Run, plan: Plan, outcome: Outcome) -> None:
         if not this.online:
             this.unreachable.append((plan, outcome))
             return
-    elif not isinstance(outcome, (Deferred, Disallowed)):
+    elif not isinstance(outcome, (Deferred, Disallowed)) and getattr(outcome, "kind", "") not in NO_ANSWER:
         this.online = True
     enter(this, plan, outcome)
     if this.online and this.unreachable:
@@ -188,7 +179,7 @@ def enter(this: Run, plan: Plan, outcome: Outcome) -> None:
     decision = guarded(partial(decide.decide, plan, outcome, this.start, this.memory.was_reset(plan.past.id)))
     bug = decision if isinstance(decision, FetchFailed) else outcome
     if isinstance(bug, FetchFailed) and bug.kind == "internal":
-        place = keep_traceback(this.options.state, this.style.redact(bug.reason), this.start)
+        place = keep_traceback(this.options.state, this.style.redact(bug.reason))
         reason = f"a bug in monitor.py; its traceback is in {place}"
         this.fail(3, f"{plan.watch.name}: {reason}")
         decision = decide.decide(plan, replace(bug, reason=reason), this.start)
@@ -203,35 +194,14 @@ def settle_the_unreachable(this: Run) -> None:
     hosts = {host_of(plan.watch.url) for plan, _ in held}
     if not this.online and len(hosts) > 1 and any(not plan.past.unreachable for plan, _ in held):
         reason = f"none of {len(hosts)} hosts could be reached: this machine seems to be offline"
-        tell_offline(this, reason)
+        telling.tell_offline(this, reason)
         held = [
             (plan, FetchFailed("offline", f"{reason} ({outcome.reason})", answered=False)) for plan, outcome in held
         ]
     for plan, outcome in held:
         enter(this, plan, outcome)
     if this.online and this.memory.offline_since is not None:
-        tell_online(this, this.memory.offline_since)
-
-
-def tell_offline(this: Run, reason: str) -> None:
-    """One line at the start of it, and a notice when it has lasted a day."""
-    memory = this.memory
-    if memory.offline_since is not None and memory.offline_since > this.start:  # the clock was wrong
-        memory.offline_since = this.start
-    if memory.offline_since is None or this.style.form == "terminal":
-        this.complain(reason)
-    memory.offline_since = memory.offline_since or this.start
-    if not memory.offline_told and this.start - memory.offline_since >= OFFLINE_TOLD:
-        memory.offline_told = True
-        this.post_general("offline", reason, f"{reason}, since {memory.offline_since:%Y-%m-%d %H:%M} UTC")
-
-
-def tell_online(this: Run, since: datetime) -> None:
-    told, this.memory.offline_since, this.memory.offline_told = this.memory.offline_told, None, False
-    if told:
-        this.post_general(
-            "recovered", "this machine is online again", f"it was offline since {since:%Y-%m-%d %H:%M} UTC"
-        )
+        telling.tell_online(this, this.memory.offline_since)
 
 
 # --------------------------------------------------------------------------------------------------- monitor.py check
@@ -240,7 +210,9 @@ def tell_online(this: Run, since: datetime) -> None:
 def check(options: argparse.Namespace) -> int:
     """One run, alone with its state."""
     start, style = options.clock(), setup.style_of(options)
-    with lock.lock(options.state, now=start, wait=options.wait) as held:
+    nothing_there = options.dry_run and not options.state.exists()
+    alone = nullcontext(lock.Locked()) if nothing_there else lock.lock(options.state, now=start, wait=options.wait)
+    with alone as held:
         if isinstance(held, lock.Busy):
             return say_busy(held, start, style)
         if (
@@ -257,7 +229,7 @@ def check(options: argparse.Namespace) -> int:
             configuration = configured(options, memory)
         except ConfigError as error:
             this.settings = error.settings or this.settings
-            tell_problems(this, error.problems)
+            telling.tell_problems(this, error.problems)
             this.save()
             this.deliver()
             this.finish()
@@ -269,7 +241,7 @@ def check(options: argparse.Namespace) -> int:
             this.save()
             raise
         if not (options.dry_run or options.names or configuration.problems):
-            leave_note(this, sorted(configuration.variables), status)
+            telling.leave_note(this, sorted(configuration.variables), status)
         return status
 
 
@@ -282,20 +254,10 @@ def take_up(this: Run, configuration: config.Configuration) -> None:
     lines = [config.line(problem, options.config.name) for problem in configuration.problems]
     for line in lines:
         this.fail(2, line)
-    tell_problems(this, lines)
+    telling.tell_problems(this, lines)
     broken = {problem.watch: problem for problem in reversed(configuration.problems) if problem.watch}
     rows = [Result(name, p.url, "failed", "config", p.message) for name, p in broken.items()]
     this.unsaved += [row for row in rows if not options.names or row.watch in options.names]
-
-
-def tell_problems(this: Run, lines: Sequence[str]) -> None:
-    """Tells the problems of the configuration that have not been told. Standard error has them all."""
-    digests = {hashlib.sha256(line.partition(": ")[2].encode()).hexdigest()[:16]: line for line in lines}
-    new = [line for digest, line in digests.items() if digest not in this.memory.told_config]
-    this.memory.told_config = tuple(digests)
-    if new and this.settings.targets:
-        rest = f" and {len(new) - 1} more" if len(new) > 1 else ""
-        this.post_general("config", new[0] + rest, "\n".join(new))
 
 
 def chosen(configuration: config.Configuration, names: Sequence[str]) -> list[Watch]:
@@ -307,33 +269,6 @@ def chosen(configuration: config.Configuration, names: Sequence[str]) -> list[Wa
         if name in watches and not watches[name].enabled:
             raise UsageError(f'watch "{name}" is switched off in watches.yaml (enabled: false)')
     return [watch for watch in configuration.watches if watch.enabled and (not names or watch.name in names)]
-
-
-def leave_note(this: Run, variables: list[str], status: int) -> None:
-    """For the runs in which nothing will be due (`quiet`): until when that is, what they print, and their exit
-    status."""
-    now, until, rows = this.options.clock(), [], []
-    outbox = this.deliverable()
-    if status > 1 or any(notices.is_due(notice, now) for notice in outbox):
-        return
-    for watch in this.watches:
-        past = state_of(this, watch)
-        waits = schedule.reason_to_wait(watch, past, pause_of(this, watch), now, force=False)
-        if waits is None:
-            return
-        until.append(schedule.due_at(watch, past, now) or now if waits[0] == "not-due" else waits[1])
-        rows.append(Result(watch.name, without_login(watch.url), waits[0], next_check=waits[1]))
-    until += [notices.due_at(notice) for notice in outbox]
-    style = replace(this.style, form="json")
-    lines = [*(output.row(row, style) for row in rows), output.summary(rows, 0, len(outbox), style)]
-    digest = quiet.digest(str(this.options.config), variables, this.options.environment)
-    quiet.write(
-        str(this.options.state),
-        (digest, variables),
-        (now.timestamp(), min(until, default=now).timestamp()),
-        status,
-        lines,
-    )
 
 
 def say_busy(held: lock.Busy, start: datetime, style: output.Style) -> int:
@@ -396,7 +331,7 @@ def main(arguments: Sequence[str], clock: Callable[[], datetime] | None = None) 
         return 2
     except Exception:
         text = setup.style_of(options, getattr(options, "secrets", ())).redact(traceback.format_exc())
-        place = keep_traceback(options.state, text, now_utc())
+        place = keep_traceback(options.state, text)
         print(f"a bug in monitor.py; its traceback is in {place}", file=sys.stderr)
         return 3
 
@@ -405,13 +340,16 @@ def now_utc() -> datetime:
     return datetime.now(timezone.utc).replace(microsecond=0)
 
 
-def keep_traceback(folder: Path, text: str, now: datetime) -> Path:
-    """Writes the traceback of a bug beside the state, for its owner only."""
-    path = folder / f"error-{now:%Y%m%dT%H%M%SZ}.txt"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    with suppress(OSError), open(os.open(path, flags, 0o600), "a", encoding="utf-8") as file:
-        file.write(f"pagewatch {VERSION}, Python {sys.version}\n{text}\n")
-    return path
+def keep_traceback(folder: Path, text: str) -> str:
+    """Where the traceback of a bug was written, for its owner only; a lasting bug has one file."""
+    path = folder / f"error-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:12]}.txt"
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(f"pagewatch {VERSION}, Python {sys.version}\n{text}\n")
+    except OSError:
+        print(text, file=sys.stderr)
+        return "the lines above"
+    return str(path)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,12 @@ Rules: text and values in, values out; no network, no files, no clock:
                   content_keys, values; editors read watches.schema.json
     robots        RFC 9309: which rule decides for a URL
     conditional   which validators may be sent, and whether a 304 can be believed
-    hops          what is sent at each redirect and what its answer leads to; with http_headers, content_coding,
-                  cookies, failures (what an exception of the HTTP library means)
+    hops          what is sent at each redirect and what its answer leads to; with http_headers and cookies
+    content_coding takes gzip and deflate off a body; failures: what an exception of the HTTP library means
     sources       an answer -> what was seen in it: pages by charset, markup, css and extract, JSON by jsondata
     fingerprint   normalises, leaves noise out, compares
     decide        (plan, outcome, now) -> new state, a row, notices; with schedule, diff and notices (their words)
-    memory        all that is remembered, as records of one document
+    memory        all that is remembered, in one document; records has the JSON of each value
     output        the lines of a run
     commandline   the words of a call
 
@@ -29,10 +29,11 @@ Edges, one outside thing each; none imports another:
     demo          a site on this machine
     quiet         the note that nothing is due
 
-Joints, which bring edges together for the script and the commands:
+Steps, which bring edges together for the script and the commands:
     setup         the configuration from disk; checking has the checks that are done once per edit
     asking        one request for all watches that share it, hosts side by side
     run           decided, saved, shown, told: in this order
+    telling       what a run tells beside its watches: offline, a wrong watches.yaml, that nothing is due
 
 Commands, a module each: commands.test, .list, .forget, .doctor, .demo; check is monitor.py itself.
 """

@@ -27,6 +27,10 @@ class Validators:
     def __bool__(self) -> bool:
         return bool(self.etag or self.last_modified)
 
+    def renewed(self, repeated: Validators) -> Validators:
+        """RFC 9111 §4.3.4: a 304 replaces the validators that it repeats and erases none."""
+        return Validators(repeated.etag or self.etag, repeated.last_modified or self.last_modified, self.url)
+
 
 NO_VALIDATORS = Validators()
 

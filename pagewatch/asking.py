@@ -22,6 +22,7 @@ from pagewatch.connections import Client, Session
 from pagewatch.hops import Request
 from pagewatch.model import Pause, Plan, RobotsRecord, Settings
 from pagewatch.politeness import GetRobots, Politeness, host_of
+from pagewatch.urls import credentials, normalise_url
 
 MOST_THREADS = 32
 ROBOTS_ACCEPT = "text/plain,*/*;q=0.8"
@@ -62,12 +63,13 @@ def open_web(
 
 
 def share(settings: Settings, plans: Iterable[Plan]) -> list[Fetch]:
-    """The plans by fetch: watches that ask the same of the same URL share one, without validators where theirs
-    differ."""
+    """The plans by fetch: watches that ask the same of one URL share it, without validators where theirs differ."""
     fetches: dict[object, list[Plan]] = {}
     for plan in plans:
-        alike = request_of(settings, (replace(plan, validators=Validators(), accept_encoding=""),))
-        fetches.setdefault((alike, plan.watch.robots_reason), []).append(plan)
+        bare = replace(plan, validators=Validators(), accept_encoding="")
+        asked = replace(request_of(settings, (bare,)), url=normalise_url(plan.watch.url), timeout=0.0)
+        key = (asked, credentials(plan.watch.url), bool(plan.watch.robots_reason))
+        fetches.setdefault(key, []).append(plan)
     return [tuple(shared) for shared in fetches.values()]
 
 
@@ -82,7 +84,7 @@ def request_of(settings: Settings, plans: Fetch) -> Request:
         headers=watch.headers,
         body=watch.body,
         body_type=watch.body_type,
-        timeout=watch.timeout,
+        timeout=max(plan.watch.timeout for plan in plans),
         verify_tls=watch.verify_tls,
         accept_encoding=first.accept_encoding if same else "gzip, deflate",
         accept_status=watch.accept_status,

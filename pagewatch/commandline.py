@@ -48,7 +48,12 @@ def _parser() -> argparse.ArgumentParser:
         "--state", metavar="DIR", help="what is remembered (default: state/ beside the configuration)"
     )
     everywhere.add_argument("-v", dest="verbose", action="store_true", help="print a line for every watch")
-    everywhere.add_argument("-q", dest="quiet", action="store_true", help="print nothing but errors")
+    everywhere.add_argument(
+        "-q",
+        dest="quiet",
+        action="store_true",
+        help="print nothing but errors (and, without a target, what is to be told)",
+    )
     everywhere.add_argument("--version", action="version", version=f"pagewatch {VERSION}")
     parser = argparse.ArgumentParser(prog="monitor.py", description=ABOUT, parents=[everywhere])
     commands = parser.add_subparsers(dest="command", metavar="command")

@@ -85,10 +85,6 @@ def _identity_after_full(plan: Plan, seen: Observation) -> str:
 
 
 def after_not_modified(past: WatchState, answer: NotModified) -> WatchState:
-    """RFC 9111 §4.3.4: a 304 replaces the validators that it repeats and erases none."""
-    held = past.validators
-    kept = Validators(
-        answer.validators.etag or held.etag, answer.validators.last_modified or held.last_modified, held.url
-    )
     identity = YES if past.identity in (NONE_YET, ONE_MISSED) else past.identity
+    kept = past.validators.renewed(answer.validators)
     return replace(past, validators=kept, identity=identity, same=past.same + 1)

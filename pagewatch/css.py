@@ -48,6 +48,8 @@ def check_selector(selector: str) -> str | None:
         place = error.col or 1
     except NotImplementedError:
         place = selector.find("::") + 1
+    except RecursionError:
+        return "the selector is nested too deeply"
     else:
         return None
     if not selector.strip():

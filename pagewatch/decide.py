@@ -120,7 +120,7 @@ def _candidate(before: Candidate | None, seen: Observation) -> Candidate:
 def _unconfirmed(plan: Plan, candidate: Candidate, now: datetime) -> Decision:
     """The content differs, but not often enough yet: the baseline and its validators stay, and the next look is as
     soon as after a change."""
-    state = replace(_well(plan, now), candidate=candidate, last_full=now, same=0)
+    state = replace(_well(plan, now), candidate=candidate, last_verified=now, last_full=now, same=0)
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=True), now)
     result = _result(plan, "unchanged", state, "", f"{candidate.agree} of {plan.watch.confirm}")
     return _recovery(plan, Decision(state, result), "the watched content is there again", now)

@@ -155,7 +155,7 @@ def _around_the_difference(old: str, new: str) -> tuple[str, str]:
 
 def _window(line: str, start: int, end: int) -> str:
     left, right = max(start - CONTEXT, 0), min(end + CONTEXT, len(line))
-    left = line.rfind(" ", 0, left) + 1 if left else 0
-    space = line.find(" ", right)
-    right = right if space < 0 or space > right + CONTEXT else space
+    before, behind = line.rfind(" ", max(left - CONTEXT, 0), left), line.find(" ", right, right + CONTEXT)
+    left = before + 1 if before >= 0 else left
+    right = behind if behind >= 0 else right
     return ("…" if left else "") + line[left:right] + ("…" if right < len(line) else "")

@@ -1,6 +1,6 @@
 """What a person must hear: the errors whose text is for the user.
 
-Each says what is wrong, where, and what to do. Everything that the web may well answer is a value (`model`), not an
+Each says what is wrong, where, and what to do. Everything that the web may well answer is a value (`answers`), not an
 error.
 """
 

@@ -62,6 +62,8 @@ def check_path(path: str) -> str | None:
         unknown = _unknown_functions(jmespath.compile(path).parsed)
     except EmptyExpressionError:
         return "the path is empty"
+    except RecursionError:
+        return "the path is nested too deeply"
     except ParseError as error:
         place = error.lex_position
         return f'"{path[:place]}^{path[place:]}" is no JMESPath at the ^{_advice(path, place)}'
@@ -156,7 +158,7 @@ def _advice(path: str, place: int) -> str:
 def _unknown_functions(node: Any) -> list[str]:
     calls = node["type"] == "function_expression"
     own = [node["value"]] if calls and node["value"] not in Functions.FUNCTION_TABLE else []
-    return own + [name for child in node["children"] for name in _unknown_functions(child)]
+    return own + [name for child in node["children"] if isinstance(child, dict) for name in _unknown_functions(child)]
 
 
 def _is_plain(node: Any) -> bool:

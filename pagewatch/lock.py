@@ -83,7 +83,7 @@ def _open(folder: Path) -> int:
 
 
 def _make_private(folder: Path) -> None:
-    """The owner's only, unless other things are kept there too (`--state /tmp`)."""
+    """The owner's only, unless other things are kept there too (`--state ~`)."""
     if folder.stat().st_mode & 0o077 and all(path.name.startswith(OURS) for path in folder.iterdir()):
         with suppress(OSError):
             folder.chmod(0o700)

@@ -31,6 +31,7 @@ from pagewatch.model import Pause, RobotsRecord, Settings
 from pagewatch.robots import Robots, clip, origin, parse, robots_url
 
 KEPT = timedelta(hours=22)  # RFC 9309 §2.4: not more than 24 h; with 22 a daily watch sees new rules each time
+OVER = "the time of this run is over"
 LONGEST_CRAWL_DELAY = 60.0  # seconds; a run is short
 
 GetRobots = Callable[[str, Validators], Answer]
@@ -72,7 +73,7 @@ class Politeness:
         self._product_token, self._gap = settings.product_token, settings.gap.total_seconds()
         self._remembered = dict(robots)
         self._now, self._sleep, self._monotonic, self._deadline = now, sleep, monotonic, deadline
-        self._lock = threading.Lock()  # guards the dicts below, held for a moment only
+        self._lock = threading.Lock()  # guards the dicts, held for a moment only; rules have their askers
         self._hosts: dict[str, _Host] = {}
         self._pauses: dict[tuple[str, bool], Pause] = {}
         self._askers: dict[tuple[str, bool], threading.Lock] = {}
@@ -200,13 +201,16 @@ class Politeness:
         pauses = [pause for pause in pauses if schedule.is_paused(pause, self._now(), False)]
         if not pauses:
             return None
-        longest = max(pauses, key=lambda pause: pause.until)
-        why = "asked for a pause (Retry-After)" if longest.asked else "is being backed off from"
-        return Deferred(name, longest.until, f"{name} {why}")
+        return deferred(name, max(pauses, key=lambda pause: pause.until))
+
+
+def deferred(host: str, pause: Pause) -> Deferred:
+    why = "asked for a pause (Retry-After)" if pause.asked else "is being backed off from"
+    return Deferred(host, pause.until, f"{host} {why}")
 
 
 def _over(host: str) -> Deferred:
-    return Deferred(host, None, "the time of this run is over")
+    return Deferred(host, None, OVER)
 
 
 def _record(answer: Answer, known: RobotsRecord | None, now: datetime) -> RobotsRecord | FetchFailed | Deferred:
@@ -215,7 +219,7 @@ def _record(answer: Answer, known: RobotsRecord | None, now: datetime) -> Robots
         case Representation():
             return RobotsRecord(now, clip(answer.body), answer.validators)
         case NotModified() if known is not None and known.validators:
-            return replace(known, fetched=now, validators=_updated(known.validators, answer.validators))
+            return replace(known, fetched=now, validators=known.validators.renewed(answer.validators))
         case Missing():
             return RobotsRecord(now, None)
         case FetchFailed():
@@ -234,8 +238,3 @@ def _without_rules(failed: FetchFailed, now: datetime) -> RobotsRecord | FetchFa
     if client_error or failed.kind.startswith("http-2") or failed.kind == "empty-body":
         return RobotsRecord(now, None)
     return replace(failed, kind="robots-unreachable")
-
-
-def _updated(held: Validators, repeated: Validators) -> Validators:
-    """RFC 9111 §4.3.4: a 304 replaces the validators that it repeats and erases none."""
-    return Validators(repeated.etag or held.etag, repeated.last_modified or held.last_modified, held.url)

@@ -23,8 +23,22 @@ from pagewatch import notices, output
 from pagewatch.answers import FetchFailed, Outcome
 from pagewatch.errors import StateError
 from pagewatch.memory import Memory
-from pagewatch.model import STDOUT, Decision, Delivery, Notice, Plan, Result, RobotsRecord, Settings, Target, Watch
+from pagewatch.model import (
+    STDOUT,
+    Decision,
+    Delivery,
+    Notice,
+    Pause,
+    Plan,
+    Result,
+    RobotsRecord,
+    Settings,
+    Target,
+    Watch,
+    WatchState,
+)
 from pagewatch.politeness import host_of
+from pagewatch.urls import without_login
 
 SAVE_WITHIN = 1.0  # seconds from a decision to its save: half of what is promised
 SEND_WITHIN = 30.0  # seconds from the save of a notice to the start of its delivery, while looks go on
@@ -85,7 +99,7 @@ class Run:
 
     def post(self, posted: Iterable[Notice]) -> None:
         hidden = self.style.redact
-        self.memory.post(replace(n, title=hidden(n.title), body=hidden(n.body), error="") for n in posted)
+        self.memory.post(replace(n, title=hidden(n.title), body=hidden(n.body)) for n in posted)
         self.decided = self.decided or time.monotonic()
 
     def post_general(self, kind: str, gist: str, text: str) -> None:
@@ -121,6 +135,12 @@ class Run:
         if self.in_progress:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
             self.in_progress = False
+
+    def state_of(self, watch: Watch) -> WatchState:
+        return self.memory.state_of(watch.name, without_login(watch.url), watch.select, self.names)
+
+    def pause_of(self, watch: Watch) -> Pause | None:
+        return self.memory.hosts.get(host_of(watch.url))
 
     # -- saved, then shown
 
@@ -226,7 +246,8 @@ class Run:
 
     def _row_says_it(self, notice: Notice) -> bool:
         """A JSON row says all that its notice does, a line on a terminal all but the text of a change."""
-        return self.style.form == "json" or (self.style.form == "terminal" and notice.kind != "changed")
+        shown = self.style.form == "terminal" and self.style.verbosity >= 0
+        return self.style.form == "json" or (shown and notice.kind != "changed")
 
     # -- ended
 

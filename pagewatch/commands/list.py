@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
 
 def show(configuration: Configuration, memory: Memory, damaged: Sequence[str], style: Style, now: datetime) -> int:
     """Prints a row a watch, then what else there is to know. `damaged` are names of state files that were put aside."""
-    unsent = Counter(notice.watch_id for notice in memory.outbox)
+    unsent = Counter(notice.watch_id for notice in memory.outbox if notice.watch_id)
     known = {watch.name: memory.find(watch.name) for watch in configuration.watches}
     rows = [_row(watch, known[watch.name], unsent) for watch in configuration.watches]
     rows += [_broken(problem, memory, unsent) for problem in _first_problems(configuration)]

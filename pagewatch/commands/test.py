@@ -32,7 +32,7 @@ from pagewatch.model import Every, Plan, Watch, WatchState
 from pagewatch.output import Style
 from pagewatch.setup import style_of
 from pagewatch.state import read_memory
-from pagewatch.urls import without_login
+from pagewatch.urls import normalise_url, without_login
 
 LONGEST = 4_000  # characters of the watched text that are shown
 LONGEST_LOOK = 300.0  # seconds
@@ -62,6 +62,10 @@ def _watch(options: Namespace, configuration: Configuration) -> Watch:
         return replace(watch, select=options.select or watch.select)
     if not options.name.lower().startswith(("http://", "https://")):
         raise UsageError(unknown("watch", options.name, configuration.names))
+    try:
+        normalise_url(options.name)
+    except ValueError as error:
+        raise UsageError(f"{without_login(options.name)} is no address of a page: {error}") from error
     return Watch(options.name, options.name, 0, Every(DAY, DAY), select=options.select)
 
 

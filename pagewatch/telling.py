@@ -1,0 +1,74 @@
+"""What a run tells beside its watches: that the machine is offline, what is wrong in watches.yaml, and, to the next
+runs, that nothing is due."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from pagewatch import notices, output, quiet, schedule
+from pagewatch.model import Result
+from pagewatch.run import Run
+from pagewatch.urls import without_login
+
+OFFLINE_TOLD = timedelta(hours=24)
+
+
+def tell_offline(this: Run, reason: str) -> None:
+    """One line at the start of it, and a notice when it has lasted a day."""
+    memory = this.memory
+    if memory.offline_since is not None and memory.offline_since > this.start:  # the clock was wrong
+        memory.offline_since = this.start
+    if memory.offline_since is None or this.style.form == "terminal":
+        this.complain(reason)
+    memory.offline_since = memory.offline_since or this.start
+    if not memory.offline_told and this.start - memory.offline_since >= OFFLINE_TOLD:
+        memory.offline_told = True
+        this.post_general("offline", reason, f"{reason}, since {memory.offline_since:%Y-%m-%d %H:%M} UTC")
+
+
+def tell_online(this: Run, since: datetime) -> None:
+    told, this.memory.offline_since, this.memory.offline_told = this.memory.offline_told, None, False
+    if told:
+        this.post_general(
+            "recovered", "this machine is online again", f"it was offline since {since:%Y-%m-%d %H:%M} UTC"
+        )
+
+
+def tell_problems(this: Run, lines: Sequence[str]) -> None:
+    """Tells the problems of the configuration that have not been told. Standard error has them all."""
+    digests = {hashlib.sha256(line.partition(": ")[2].encode()).hexdigest()[:16]: line for line in lines}
+    new = [line for digest, line in digests.items() if digest not in this.memory.told_config]
+    this.memory.told_config = tuple(digests)
+    if new and this.settings.targets:
+        rest = f" and {len(new) - 1} more" if len(new) > 1 else ""
+        this.post_general("config", new[0] + rest, "\n".join(new))
+
+
+def leave_note(this: Run, variables: list[str], status: int) -> None:
+    """For the runs in which nothing will be due (`quiet`): until when that is, what they print, and their exit
+    status."""
+    now, until, rows = this.options.clock(), [], []
+    outbox = this.deliverable()
+    if status > 1 or any(notices.is_due(notice, now) for notice in outbox):
+        return
+    for watch in this.watches:
+        past = this.state_of(watch)
+        waits = schedule.reason_to_wait(watch, past, this.pause_of(watch), now, force=False)
+        if waits is None:
+            return
+        until.append(schedule.due_at(watch, past, now) or now if waits[0] == "not-due" else waits[1])
+        rows.append(Result(watch.name, without_login(watch.url), waits[0], next_check=waits[1]))
+    until += [notices.due_at(notice) for notice in outbox]
+    style = replace(this.style, form="json")
+    lines = [*(output.row(row, style) for row in rows), output.summary(rows, 0, len(outbox), style)]
+    digest = quiet.digest(str(this.options.config), variables, this.options.environment)
+    quiet.write(
+        str(this.options.state),
+        (digest, variables),
+        (now.timestamp(), min(until, default=now).timestamp()),
+        status,
+        lines,
+    )
