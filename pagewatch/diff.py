@@ -54,8 +54,9 @@ def gist(change: Change) -> str:
     added, removed = _line_differences(change.old, change.new or "")
     if len(added) == len(removed) == 1:
         return " → ".join(_within(removed[0], added[0])[0])
-    first = next(iter(added or removed), "")
-    return f"{len(added)} lines added, {len(removed)} removed: {'' if added else '− '}{short(first)}"
+    sets = ((len(added), "added"), (len(removed), "removed"))
+    counts = ", ".join(f"{n} line{'s' if n > 1 else ''} {word}" for n, word in sets if n)
+    return f"{counts}: {'' if added else '− '}{short(next(iter(added or removed), ''))}"
 
 
 def text(change: Change) -> str:

@@ -23,12 +23,13 @@ def read_configuration(options: Namespace) -> Configuration:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError([f"{path} cannot be read: {reason(error)}"]) from error
-    configuration = config.load(data, file=path.name, environment={**_dot_env(path.parent / ".env"), **environment})
+    configuration = config.load(data, file=path.name, environment={**_dot_env(options), **environment})
     options.secrets = configuration.secrets
     return configuration
 
 
-def _dot_env(path: Path) -> Mapping[str, str]:
+def _dot_env(options: Namespace) -> Mapping[str, str]:
+    path = options.config.parent / ".env"
     try:
         data, mode = path.read_bytes(), path.stat().st_mode
     except FileNotFoundError:
@@ -36,7 +37,7 @@ def _dot_env(path: Path) -> Mapping[str, str]:
     except OSError as error:
         raise ConfigError([f"{path} cannot be read: {reason(error)}"]) from error
     if os.name == "posix" and mode & 0o077:
-        print(f"{path} can be read by other users of this machine: chmod 600 {path}", file=sys.stderr)
+        options.remarks = (f"{path} can be read by other users of this machine: chmod 600 {path}",)
     return read_environment_file(data)
 
 

@@ -38,10 +38,16 @@ def tell_online(this: Run, since: datetime) -> None:
 
 
 def tell_problems(this: Run, lines: Sequence[str]) -> None:
-    """Tells the problems of the configuration that have not been told. Standard error has them all."""
-    digests = {hashlib.sha256(line.partition(": ")[2].encode()).hexdigest()[:16]: line for line in lines}
+    """Tells the problems of the configuration that have not been told; standard error has them all. What is unwise but
+    no mistake is said there once."""
+    remarks = this.options.remarks
+    digests = {hashlib.sha256(line.partition(": ")[2].encode()).hexdigest()[:16]: line for line in (*lines, *remarks)}
     new = [line for digest, line in digests.items() if digest not in this.memory.told_config]
     this.memory.told_config = tuple(digests)
+    for remark in new:
+        if remark in remarks:
+            this.complain(remark)
+    new = [line for line in new if line not in remarks]
     if new and this.settings.targets:
         rest = f" and {len(new) - 1} more" if len(new) > 1 else ""
         this.post_general("config", new[0] + rest, "\n".join(new))

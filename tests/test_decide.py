@@ -208,6 +208,24 @@ def test_a_permanent_redirect_is_shown_and_named_in_the_next_notice() -> None:
     assert "http://127.0.0.1/new" in told.notices[0].body
 
 
+def test_a_look_that_waits_for_confirmation_has_seen_the_content_and_is_not_stale() -> None:
+    _, state, now = after(seen("A"))
+    decision = decide(plan(state, now + 20 * DAY, confirm=2), seen("B"), now + 20 * DAY)
+    assert (decision.result.outcome, decision.notices) == ("unchanged", ())
+    assert decision.state.last_verified == now + 20 * DAY
+
+
+def test_a_watch_that_was_not_verified_for_long_says_so_though_no_failure_was_told() -> None:
+    _, state, now = after(seen("A"))
+    kinds = []
+    for day in (6, 8, 9):
+        planned = plan(state, now + day * DAY, alert_after=1000)
+        decision = decide(planned, FetchFailed("http-500", "broken"), now + day * DAY)
+        kinds.append([notice.kind for notice in decision.notices])
+        state = decision.state
+    assert kinds == [[], ["stale"], []]
+
+
 def test_lost_text_is_asked_for_again_and_a_change_is_told_without_it() -> None:
     _, state, now = after(seen("A"))
     assert state.baseline is not None

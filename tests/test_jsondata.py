@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pagewatch import jsondata
 from pagewatch.answers import FetchFailed
+from pagewatch.css import check_selector
 from pagewatch.fingerprint import collapse
 from tests.tables import Row, table
 
@@ -46,6 +47,16 @@ def test_what_is_no_json_is_told_as_such(row: Row) -> None:
 def test_what_a_path_finds(row: Row) -> None:
     assert jsondata.check_path(row["path"]) is None
     assert jsondata.find(DOCUMENT, row["path"]) == ([] if row.get("none") else [row["value"]])
+
+
+@pytest.mark.parametrize("path", ["a[0:2].b", "a[::2]", "a[1:]", "a[-1]", "a[*].b[:3]"])
+def test_a_slice_is_a_path(path: str) -> None:
+    assert jsondata.check_path(path) is None
+
+
+def test_a_path_or_selector_that_is_nested_too_deeply_is_the_users_mistake_and_no_bug() -> None:
+    assert "nested too deeply" in str(jsondata.check_path("!" * 5_000 + "a"))
+    assert "nested too deeply" in str(check_selector(":not(" * 3_000 + "a" + ")" * 3_000))
 
 
 @table("json", "written")

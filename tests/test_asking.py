@@ -1,0 +1,44 @@
+"""Which watches share a request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pagewatch.answers import Validators
+from pagewatch.asking import request_of, share
+from pagewatch.model import Plan
+from tests.values import SETTINGS, START, TAGGED, URL, first_sight, plan
+
+
+def planned(**keys: Any) -> Plan:
+    return plan(first_sight(), START, **keys)
+
+
+@pytest.mark.parametrize(
+    ("keys", "fetches"),
+    [
+        pytest.param({"select": "#q"}, 1, id="another selector"),
+        pytest.param({"url": f"{URL}#part"}, 1, id="another fragment, which is never sent"),
+        pytest.param({"url": URL.replace("http", "HTTP")}, 1, id="another spelling of the same URL"),
+        pytest.param({"timeout": 5.0}, 1, id="another timeout"),
+        pytest.param({"url": f"{URL}?q"}, 2, id="another query"),
+        pytest.param({"url": URL.replace("//", "//me:secret@")}, 2, id="another login"),
+        pytest.param({"headers": (("X-Key", "1"),)}, 2, id="other headers"),
+        pytest.param({"body": b"a=1"}, 2, id="a body"),
+        pytest.param({"verify_tls": False}, 2, id="no verification"),
+        pytest.param({"robots_reason": "my own site"}, 2, id="robots.txt ignored"),
+    ],
+)
+def test_watches_share_a_request_where_they_ask_the_same(keys: dict[str, Any], fetches: int) -> None:
+    assert len(share(SETTINGS, [planned(), planned(**keys)])) == fetches
+
+
+def test_a_shared_request_has_validators_only_where_all_have_the_same_and_the_longest_timeout() -> None:
+    one = replace(planned(timeout=5.0), validators=TAGGED)
+    assert request_of(SETTINGS, (one, one)).validators == TAGGED
+    other = replace(one, validators=Validators('"v2"', "", URL))
+    assert not request_of(SETTINGS, (one, other)).validators
+    assert request_of(SETTINGS, (one, planned(timeout=9.0))).timeout == 9.0
