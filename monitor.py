@@ -180,9 +180,9 @@ def enter(this: Run, plan: Plan, outcome: Outcome) -> None:
     bug = decision if isinstance(decision, FetchFailed) else outcome
     if isinstance(bug, FetchFailed) and bug.kind == "internal":
         place = keep_traceback(this.options.state, this.style.redact(bug.reason))
-        reason = f"a bug in monitor.py; its traceback is in {place}"
-        this.fail(3, f"{plan.watch.name}: {reason}")
-        decision = decide.decide(plan, replace(bug, reason=reason), this.start)
+        said = f"a bug in monitor.py; its traceback is in {place}"
+        this.fail(3, f"{plan.watch.name}: {said}")
+        decision = decide.decide(plan, replace(bug, reason=said), this.start)
     assert isinstance(decision, Decision)
     this.enter(decision)
 
@@ -193,11 +193,9 @@ def settle_the_unreachable(this: Run) -> None:
     held, this.unreachable = this.unreachable, []
     hosts = {host_of(plan.watch.url) for plan, _ in held}
     if not this.online and len(hosts) > 1 and any(not plan.past.unreachable for plan, _ in held):
-        reason = f"none of {len(hosts)} hosts could be reached: this machine seems to be offline"
-        telling.tell_offline(this, reason)
-        held = [
-            (plan, FetchFailed("offline", f"{reason} ({outcome.reason})", answered=False)) for plan, outcome in held
-        ]
+        said = f"none of {len(hosts)} hosts could be reached: this machine seems to be offline"
+        telling.tell_offline(this, said)
+        held = [(plan, FetchFailed("offline", f"{said} ({outcome.reason})", answered=False)) for plan, outcome in held]
     for plan, outcome in held:
         enter(this, plan, outcome)
     if this.online and this.memory.offline_since is not None:
@@ -284,7 +282,7 @@ def say_busy(held: lock.Busy, start: datetime, style: output.Style) -> int:
 
 
 def configured(options: argparse.Namespace, memory: Memory) -> config.Configuration:
-    """watches.yaml, checked; by the packages that select and notify once per edit."""
+    """watches.yaml, checked; by the packages that select and notify once per edit, until nothing is wrong."""
     configuration = setup.read_configuration(options)
     digest = setup.digest(options, configuration)
     if memory.checked == digest:

@@ -93,7 +93,8 @@ def _baseline_detail(plan: Plan, seen: Observation, change: Change, first: bool)
             f"the server calls this page fresh for {_duration(fresh)}, longer than the interval: "
             "`expires: ignore` looks anyway"
         )
-    return "; ".join(parts) + _moved(plan, seen.representation.moved_to)
+    parts.append(_moved(seen.representation.moved_to))
+    return "; ".join(filter(None, parts))
 
 
 def _unchanged(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> Decision:
@@ -106,7 +107,7 @@ def _unchanged(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> 
     )
     state = replace(state, baseline=same)
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=False), now)
-    result = _result(plan, "unchanged", state, "", _moved(plan, seen.representation.moved_to).lstrip("; "))
+    result = _result(plan, "unchanged", state, "", _moved(seen.representation.moved_to))
     return _recovery(plan, Decision(state, result), "the watched content is the same as before", now)
 
 
@@ -131,13 +132,11 @@ def _changed(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> De
     state = replace(state, changes=state.changes + 1, events=state.events + 1, last_changed=now)
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=True), now)
     change = diff.change(kept.extract, seen.extract)
-    detail = "; ".join(
-        filter(None, (_trust_detail(plan, state), _moved(plan, seen.representation.moved_to).lstrip("; ")))
-    )
+    detail = "; ".join(filter(None, (_trust_detail(plan, state), _moved(seen.representation.moved_to))))
     result = replace(_result(plan, "changed", state, "", detail), change=change)
     trouble = _told_trouble(plan.past)
     title, body = notices.changed(
-        plan.watch.name, plan.watch.url, diff.gist(change), diff.text(change), _remarks(plan, detail, trouble)
+        plan.watch.name, plan.watch.url, diff.gist(change), diff.text(change), _remarks(detail, trouble)
     )
     told = _notices(plan, state, "changed", (title, body), plan.watch.targets, now)
     others = tuple(name for name in plan.watch.alerts if name not in plan.watch.targets)
@@ -152,7 +151,7 @@ def _trust_detail(plan: Plan, state: WatchState) -> str:
     return ""
 
 
-def _remarks(plan: Plan, detail: str, trouble: Episode | None) -> tuple[str, ...]:
+def _remarks(detail: str, trouble: Episode | None) -> tuple[str, ...]:
     remarks = [detail] if detail else []
     if trouble is not None:
         remarks.append(f"It is well again; since {trouble.began:%Y-%m-%d %H:%M} UTC: {trouble.detail}")
@@ -164,7 +163,7 @@ def _not_modified(plan: Plan, answer: NotModified, now: datetime) -> Decision:
     fresh = _fresh_until(plan, answer.fresh_for, now)
     state = replace(state, candidate=None, last_verified=now, fresh_until=fresh, moved_to=answer.moved_to)
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=False), now)
-    result = _result(plan, "not-modified", state, "", _moved(plan, answer.moved_to).lstrip("; "))
+    result = _result(plan, "not-modified", state, "", _moved(answer.moved_to))
     return _recovery(plan, Decision(state, result), "the watched content is the same as before", now)
 
 
@@ -336,8 +335,8 @@ def _result(plan: Plan, outcome: str, state: WatchState, kind: str = "", detail:
     return Result(plan.watch.name, without_login(plan.watch.url), outcome, kind, detail, next_check=state.next_check)
 
 
-def _moved(plan: Plan, moved_to: str) -> str:
-    return f"; moved permanently to {moved_to}" if moved_to else ""
+def _moved(moved_to: str) -> str:
+    return f"moved permanently to {moved_to}" if moved_to else ""
 
 
 def _duration(time: timedelta) -> str:

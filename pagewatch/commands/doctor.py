@@ -82,7 +82,7 @@ def _configuration(configuration: Configuration, problems: Sequence[str], path: 
     on = sum(watch.enabled for watch in configuration.watches)
     yield True, f"{path}: {on} watches are on, {len(configuration.names) - on} are not"
     yield from ((False, problem) for problem in problems)
-    if "contact" not in configuration.settings.user_agent and "+" not in configuration.settings.user_agent:
+    if "+" not in configuration.settings.user_agent:
         yield True, "no contact: set it so that site operators can reach you"
     env = path.parent / ".env"
     if os.name == "posix" and env.exists() and env.stat().st_mode & 0o077:
