@@ -13,12 +13,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from pagewatch import content_keys, document, keys, top_level, values
+from pagewatch import document, keys, top_level, values
 from pagewatch.document import Broken, Node, Scalar, Wrong
 from pagewatch.environment import fill, read_environment_file, secrets, without_password
 from pagewatch.errors import ConfigError
 from pagewatch.keys import NOT_YET, Entry
-from pagewatch.model import STDOUT, Problem, Settings, Watch
+from pagewatch.model import STDOUT, Problem, Settings, Watch, split_attribute
 from pagewatch.values import duration
 
 __all__ = ["NOT_YET", "Configuration", "Place", "check", "duration", "line", "load", "read_environment_file"]
@@ -241,11 +241,11 @@ def _places(watch: Watch, given: Mapping[str, Node], url: str) -> Iterator[Place
     if "path" in given:
         yield from place("path", "path", watch.path, given["path"])
     if watch.key and watch.items:
-        yield from place("selector", "key", content_keys.split_attribute(watch.key)[0], given["key"])
+        yield from place("selector", "key", split_attribute(watch.key)[0], given["key"])
     if watch.fields:
         for name, node in values.entries("fields", given["fields"], ""):
             text = dict(watch.fields)[name.text]
-            text = text if is_json else content_keys.split_attribute(text)[0]
+            text = text if is_json else split_attribute(text)[0]
             yield from place("path" if is_json else "selector", f"fields: {name.text}", text, node)
     if watch.ignore and not is_json:
         for text, node in zip(watch.ignore, values.items("ignore", given["ignore"]), strict=True):

@@ -26,13 +26,6 @@ CONDITIONS = ("contains", "below", "above", "changed_by")
 MARKS = {",": ",", ".": "."}
 NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 STEP = re.compile(r"[0-9]+(?:\.[0-9]+)?(?: ?%)?")
-ATTRIBUTE = re.compile(r"(.*)@([A-Za-z_:][\w:.-]*)", re.DOTALL)
-
-
-def split_attribute(value: str) -> tuple[str, str]:
-    """`a.buy@href` -> ("a.buy", "href"); without an attribute the second is ""."""
-    match = ATTRIBUTE.fullmatch(value)
-    return (match[1].strip(), match[2]) if match else (value, "")
 
 
 def fields(key: str, node: Node) -> tuple[tuple[str, str], ...] | tuple[str, ...]:

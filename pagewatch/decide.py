@@ -90,7 +90,7 @@ def _baseline_detail(plan: Plan, seen: Observation, change: Change, first: bool)
     fresh = seen.representation.fresh_for
     if watch.obey_freshness and fresh is not None and fresh > schedule.interval_of(watch, plan.past):
         parts.append(
-            f"the server calls this page fresh for {_duration(fresh)}, longer than the interval: "
+            f"the server calls this page fresh for {schedule.span(fresh)}, longer than the interval: "
             "`expires: ignore` looks anyway"
         )
     parts.append(_moved(seen.representation.moved_to))
@@ -337,8 +337,3 @@ def _result(plan: Plan, outcome: str, state: WatchState, kind: str = "", detail:
 
 def _moved(moved_to: str) -> str:
     return f"moved permanently to {moved_to}" if moved_to else ""
-
-
-def _duration(time: timedelta) -> str:
-    hours = time.total_seconds() / 3600
-    return f"{hours / 24:.0f} days" if hours >= 48 else f"{hours:.0f} h" if hours >= 2 else f"{hours * 60:.0f} min"

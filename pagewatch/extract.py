@@ -15,9 +15,9 @@ from lxml import etree  # type: ignore[import-untyped]
 from pagewatch.answers import Extract, NoMatch
 from pagewatch.fingerprint import collapse, normalise, without_noise
 from pagewatch.markup import Node, Tree
-from pagewatch.model import Watch
+from pagewatch.model import Watch, split_attribute
 
-__all__ = ["body", "field_lines", "page_text", "select", "split_attribute", "text_of"]
+__all__ = ["body", "field_lines", "page_text", "select", "text_of"]
 
 LITTLE_TEXT = 200  # characters: a page with scripts and less text than this is probably built by them
 
@@ -36,7 +36,6 @@ _INLINE = frozenset(
 )
 _LINE, _CENTS = "\x1e", "\x1d"  # marks in text that is being put together; no page shows these controls
 
-_ATTRIBUTE = re.compile(r"(.*)@([A-Za-z_:][\w:.-]*)", re.DOTALL)
 _TWO_DIGITS = re.compile(r"\s*\d\d\s*")
 _AMOUNT = re.compile(r"[\d.,']*\d$")
 _BARE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
@@ -73,12 +72,6 @@ def page_text(tree: Tree) -> str:
 def body(tree: Tree) -> Node:
     found = None if tree.xml else tree.root.find(".//body")
     return tree.root if found is None else found
-
-
-def split_attribute(selector: str) -> tuple[str, str]:
-    """`a.buy@href` -> ("a.buy", "href"); without an attribute the second is ""."""
-    found = _ATTRIBUTE.fullmatch(selector)
-    return (found[1].strip(), found[2]) if found else (selector, "")
 
 
 # ------------------------------------------------------------------------------------------------ what is watched

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from pagewatch import cookies, http_headers
+from pagewatch import cookies, http_headers, schedule
 from pagewatch.answers import Answer, FetchFailed, Missing, NotModified, Representation, Validators
 from pagewatch.cookies import Cookie
 from pagewatch.http_headers import Fields
@@ -173,15 +173,8 @@ def _refused(status: int, fields: Fields, now: datetime) -> FetchFailed:
     if fields.lines("cf-mitigated"):
         reason += ", it wants to check its visitor"
     if wait:
-        reason += f" and asks to wait {_span(wait.total_seconds())}"
+        reason += f" and asks to wait {schedule.span(wait)}"
     return FetchFailed(kind, reason, wait, pauses_host=asked or status in (429, 503))
-
-
-def _span(seconds: float) -> str:
-    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} seconds"
 
 
 def representation(

@@ -6,12 +6,15 @@ datetimes, durations are timedeltas unless a name says seconds.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from pagewatch.answers import NO_VALIDATORS, Extract, Item, Validators
 
 VERSION = "1.0.0"  # of the program, in its User-Agent; pyproject.toml says the same
+
+_ATTRIBUTE = re.compile(r"(.*)@([A-Za-z_:][\w:.-]*)", re.DOTALL)
 
 STDOUT = ""  # the name of the target that is standard output: used where the file names no target
 
@@ -101,6 +104,12 @@ class Watch:
     hint: str = ""
     verify_removed: bool = False
     render: bool = False
+
+
+def split_attribute(selector: str) -> tuple[str, str]:
+    """A field's place: `a.buy@href` -> ("a.buy", "href"); without an attribute the second is ""."""
+    found = _ATTRIBUTE.fullmatch(selector)
+    return (found[1].strip(), found[2]) if found else (selector, "")
 
 
 @dataclass(frozen=True)

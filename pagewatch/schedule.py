@@ -104,3 +104,12 @@ def back_off(interval: timedelta, failures: int) -> timedelta:
     first = min(interval, FIRST_BACK_OFF)
     doubled: timedelta = first * 2 ** min(failures - 1, 30)
     return min(doubled, max(LONGEST_BACK_OFF, interval))
+
+
+def span(time: timedelta) -> str:
+    """A duration for people, in the largest unit of which it has two."""
+    seconds = time.total_seconds()
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from pagewatch import markup
 from pagewatch.answers import Extract, NoMatch
-from pagewatch.extract import page_text, select, split_attribute
+from pagewatch.extract import page_text, select
 from pagewatch.fingerprint import collapse
 from pagewatch.markup import Tree
+from pagewatch.model import split_attribute
 from tests.tables import Row, keys_of, table
 from tests.values import watch
 

@@ -46,7 +46,7 @@ RULES: dict[str, frozenset[str]] = {
     "config": frozenset({"content_keys", "document", "environment", "keys", "top_level", "values"}),
     # an answer, and what is found in it
     "content_coding": frozenset({"failures"}),
-    "hops": frozenset({"cookies", "http_headers"}),
+    "hops": frozenset({"cookies", "http_headers", "schedule"}),
     "markup": frozenset({"css"}),
     "jsondata": frozenset({"fingerprint"}),
     "extract": frozenset({"css", "fingerprint", "markup"}),
