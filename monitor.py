@@ -10,6 +10,7 @@ docstring for a map).
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 if sys.version_info < (3, 10):
@@ -23,6 +24,7 @@ sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM1
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # while nothing has begun, there is nothing to end well
     # Most scheduled runs have nothing to do: they end here, before anything that takes time is imported.
     _status = quiet.status(sys.argv[1:], HERE, os.environ)
     if _status is not None:
@@ -208,6 +210,8 @@ def settle_the_unreachable(this: Run) -> None:
 def check(options: argparse.Namespace) -> int:
     """One run, alone with its state."""
     start, style = options.clock(), setup.style_of(options)
+    if not options.config.is_file():  # before a folder is made beside it
+        raise ConfigError([f"{options.config} cannot be read: there is no such file"])
     nothing_there = options.dry_run and not options.state.exists()
     alone = nullcontext(lock.Locked()) if nothing_there else lock.lock(options.state, now=start, wait=options.wait)
     with alone as held:
@@ -263,7 +267,7 @@ def chosen(configuration: config.Configuration, names: Sequence[str]) -> list[Wa
     watches = {watch.name: watch for watch in configuration.watches}
     for name in names:
         if name not in configuration.names:
-            raise UsageError(unknown("watch", name, configuration.names))
+            raise UsageError(unknown("watch", name, [*configuration.names, *commandline.COMMANDS]))
         if name in watches and not watches[name].enabled:
             raise UsageError(f'watch "{name}" is switched off in watches.yaml (enabled: false)')
     return [watch for watch in configuration.watches if watch.enabled and (not names or watch.name in names)]
@@ -354,6 +358,7 @@ if __name__ == "__main__":
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a narrow encoding is no reason to fail
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     exit_status = main(sys.argv[1:])
     with suppress(OSError, ValueError):
         sys.stdout.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,26 @@ def _with_check(words: list[str]) -> list[str]:
     return ["check", *rest]
 
 
+def _path(text: str) -> str:
+    """An empty one is a variable that is not set, and no wish for the default."""
+    if not text:
+        raise argparse.ArgumentTypeError("is empty")
+    return text
+
+
+def _seconds(text: str) -> float:
+    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return float(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     everywhere = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
-    everywhere.add_argument("--config", metavar="FILE", help="the watches (default: watches.yaml beside monitor.py)")
     everywhere.add_argument(
-        "--state", metavar="DIR", help="what is remembered (default: state/ beside the configuration)"
+        "--config", metavar="FILE", type=_path, help="the watches (default: watches.yaml beside monitor.py)"
+    )
+    everywhere.add_argument(
+        "--state", metavar="DIR", type=_path, help="what is remembered (default: state/ beside the configuration)"
     )
     everywhere.add_argument("-v", dest="verbose", action="store_true", help="print a line for every watch")
     everywhere.add_argument(
@@ -78,7 +94,7 @@ COMMANDS: dict[str, tuple[str, list[Argument]]] = {
                 ("--wait",),
                 {
                     "metavar": "SECONDS",
-                    "type": float,
+                    "type": _seconds,
                     "default": 0.0,
                     "help": "wait for another run to end instead of leaving",
                 },

@@ -30,6 +30,7 @@ from cssselect.parser import (
 from cssselect.xpath import XPathExpr
 from lxml import etree  # type: ignore[import-untyped]
 
+LONGEST = 1_000  # characters of a selector; what reads them recurses
 _POSITIONS = frozenset({"first-child", "last-child", "only-child", "first-of-type", "last-of-type", "only-of-type"})
 _COUNTS = frozenset({"nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type"})
 _ASKS_TEXT = re.compile(r":(?:-soup-)?contains|:empty|:dir\(|:placeholder-shown|:root", re.IGNORECASE)
@@ -42,6 +43,8 @@ _OPERATORS = frozenset({"exists", "=", "~=", "|=", "^=", "$=", "*="})
 def check_selector(selector: str) -> str | None:
     """None where `selector` can be used, else one line that names the place and, where it can be guessed, what was
     meant."""
+    if len(selector) > LONGEST:
+        return f"the selector is longer than {LONGEST:,} characters"
     try:
         compiled(selector)
     except soupsieve.SelectorSyntaxError as error:

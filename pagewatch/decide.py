@@ -42,7 +42,8 @@ def _of(plan: Plan, outcome: Outcome, now: datetime, recovered: bool) -> Decisio
         case Disallowed():
             return _disallowed(plan, outcome, now)
         case Deferred():
-            later = replace(_result(plan, "deferred", plan.past, "", outcome.reason), next_check=outcome.until)
+            until = f" until {outcome.until:%Y-%m-%d %H:%M} UTC" if outcome.until else ""
+            later = replace(_result(plan, "deferred", plan.past, "", outcome.reason + until), next_check=outcome.until)
             return Decision(plan.past, later)
 
 

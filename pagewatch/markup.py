@@ -25,6 +25,9 @@ from pagewatch.answers import FetchFailed
 
 Node = Any  # an lxml element: lxml has no types
 
+MOST_ATTRIBUTES = 5_000
+SHORTEST_FLOOD = 15_000  # characters of a tag that can have as many
+_OPENING = re.compile(r"</?[A-Za-z][\w:-]*\Z")
 DEEPEST = 4096  # levels that are kept of what lxml cannot hold; browsers keep 512
 _LIMIT = 2046  # levels at which lxml gives up and drops the rest
 _MOST_ERRORS = 100  # that lxml keeps
@@ -90,6 +93,8 @@ class Tree:
 def parse(text: str, media_type: str = "text/html") -> Tree | FetchFailed:
     """A tree of HTML or XML, by the media type (RFC 7303 §9.6) or, where that says HTML, by an XML declaration."""
     text = text.replace("\0", "").lstrip("\ufeff \t\r\n")
+    if _has_flood(text):
+        return FetchFailed("too-large", f"an element of the page has more than {MOST_ATTRIBUTES:,} attributes")
     if is_xml(media_type):
         parsed = _xml(text)
         failed = isinstance(parsed, FetchFailed) and parsed.kind == "not-xml"
@@ -98,6 +103,15 @@ def parse(text: str, media_type: str = "text/html") -> Tree | FetchFailed:
         parsed = _xml(text)
         return parsed if isinstance(parsed, Tree) or parsed.kind == "xml-forbidden" else _html(text)
     return _html(text)
+
+
+def _has_flood(text: str) -> bool:
+    """Whether a tag has so many attributes that reading them, which is quadratic in lxml, would take minutes."""
+    if len(text) < SHORTEST_FLOOD:
+        return False
+    long_parts = (part for part in text.split(">") if len(part) >= SHORTEST_FLOOD)
+    tags = (part[part.rfind("<") :].split() for part in long_parts)
+    return any(len(words) > MOST_ATTRIBUTES and _OPENING.match(words[0]) for words in tags if words)
 
 
 def is_xml(media_type: str) -> bool:

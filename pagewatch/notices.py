@@ -74,7 +74,7 @@ NO_CHARACTERS = re.compile("[\ufdd0-\ufdef\ufffe\uffff]")
 def changed(name: str, url: str, gist: str, text: str, remarks: Iterable[str] = ()) -> tuple[str, str]:
     """Title and body for a change: `gist` is it in a few words, `text` in full, `remarks` are clauses about it."""
     sentences = [_sentence(one_line(remark, LONGEST_REMARK)) for remark in remarks]
-    return _title(name, gist or "changed"), _body(text or gist, sentences, url, "the page")
+    return _title(name, gist or "changed"), _body(text or gist, sentences, url, "; the page has all that is there now")
 
 
 def warning(kind: str, name: str, url: str, gist: str, text: str) -> tuple[str, str]:
@@ -86,7 +86,7 @@ def warning(kind: str, name: str, url: str, gist: str, text: str) -> tuple[str, 
     said = "\n".join(_sentence(clause) for clause in clauses)
     advice = [ADVICE[kind].replace("{test}", _command("test", name))] if kind in ADVICE else []
     lead = LEADS.get(kind, "") if name else ""
-    return _title(name, lead + gist), _body(said, advice, url, _command("list"))
+    return _title(name, lead + gist), _body(said, advice, url)
 
 
 def _title(name: str, gist: str) -> str:
@@ -94,8 +94,8 @@ def _title(name: str, gist: str) -> str:
     return one_line(f"{who}: {gist}" if who else _capital(gist), LONGEST_TITLE)
 
 
-def _body(text: str, sentences: Sequence[str], url: str, whole: str) -> str:
-    """The text as far as there is room, the sentences, the link. `whole` is what shows all of it."""
+def _body(text: str, sentences: Sequence[str], url: str, whole: str = "") -> str:
+    """The text as far as there is room, the sentences, the link. `whole` says where all of it is."""
     link = one_line(without_login(url))
     tail = [*sentences, link]
     room = LONGEST_BODY - sum(len(part) + 2 for part in tail)
@@ -115,7 +115,7 @@ def _cut(text: str, room: int, whole: str) -> str:
 
 def _rest(text: str, whole: str) -> str:
     lines = text.count("\n") + 1
-    return f"[{len(text):,} more characters{f' in {lines:,} lines' if lines > 1 else ''}; in full: {whole}]"
+    return f"[{len(text):,} more characters{f' in {lines:,} lines' if lines > 1 else ''}{whole}]"
 
 
 def _command(command: str, name: str = "") -> str:

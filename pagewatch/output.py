@@ -16,7 +16,7 @@ from typing import Any
 from pagewatch import diff
 from pagewatch.answers import Item
 from pagewatch.model import Change, Notice, Result
-from pagewatch.notices import harmless
+from pagewatch.notices import harmless, one_line
 
 TROUBLE = frozenset({"no-match", "missing", "gone", "disallowed", "failed"})
 NOT_ASKED = frozenset({"fresh", "deferred", "not-due"})
@@ -36,6 +36,7 @@ ORDER = (
     "not-due",
 )
 COLOURS = {"changed": "32", "baseline": "36", **dict.fromkeys(TROUBLE, "33"), "failed": "31"}
+LONGEST_SAID = 200  # characters of a change in a line
 SHORTEST_SECRET = 4  # shorter values are no secrets, and would blot out ordinary words
 
 
@@ -85,7 +86,8 @@ def _said(result: Result) -> str:
     """What was seen, in one short line: a change, or the text of a baseline."""
     if result.change is None or result.outcome not in ("changed", "baseline"):
         return ""
-    return diff.gist(result.change) if result.outcome == "changed" else diff.short(result.change.new)
+    said = diff.gist(result.change) if result.outcome == "changed" else diff.short(result.change.new)
+    return one_line(said, LONGEST_SAID)
 
 
 def _is_shown(result: Result, style: Style) -> bool:

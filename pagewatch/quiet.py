@@ -53,6 +53,8 @@ def _options(arguments: list[str], folder_of_script: str) -> tuple[str, str, boo
             as_json = True
         elif word != "check":
             return None
+    if "" in values.values():
+        return None
     config = values.get("--config") or os.path.join(folder_of_script, "watches.yaml")
     return config, values.get("--state") or os.path.join(os.path.dirname(os.path.abspath(config)), "state"), as_json
 

@@ -204,7 +204,8 @@ class Run:
         self.posted = 0.0
         if not self.options.dry_run and self.safe and (waiting := self._to_send()):
             targets = [target for target in self.settings.targets if target.name not in self.sending]
-            self.sending |= self.send(waiting, targets, self.start, self.events.put)
+            ready = [replace(notice, next_try=None) for notice in waiting]
+            self.sending |= self.send(ready, targets, self.start, self.events.put)
 
     def deliverable(self) -> list[Notice]:
         """What is in the outbox for targets that are in the file."""
@@ -213,7 +214,7 @@ class Run:
 
     def _to_send(self) -> list[Notice]:
         waiting = (notice for notice in self.deliverable() if notice.target not in self.sending)
-        return [notice for notice in waiting if notices.is_due(notice, self.start)]
+        return [notice for notice in waiting if self.options.now or notices.is_due(notice, self.start)]
 
     def enter_delivery(self, delivery: Delivery) -> None:
         """What was taken leaves the outbox, and that is saved at once; what was not is printed the first time, and
@@ -261,12 +262,13 @@ class Run:
             except StateError as error:
                 self.fail(2, str(error))
         unsent = self.deliverable()
+        unprinted = [notice for notice in self.memory.outbox if notice.target == STDOUT]
         self._end_progress()
         self._print(output.summary(self.results, self.avoided, len(unsent), self.style))
         states = (self.memory.find(watch.name) for watch in self.watches)
         told = any(past is not None and past.episode is not None and past.episode.told for past in states)
         told = told or self.memory.offline_told
-        return self.status or int(told or any(notice.attempts for notice in unsent))
+        return self.status or int(told or bool(unprinted) or any(notice.attempts for notice in unsent))
 
 
 def _not_saved(row: Result) -> Result:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pagewatch import notices, output, quiet, schedule
-from pagewatch.model import Result
+from pagewatch.model import STDOUT, Result
 from pagewatch.run import Run
 from pagewatch.urls import without_login
 
@@ -58,7 +58,8 @@ def leave_note(this: Run, variables: list[str], status: int) -> None:
     status."""
     now, until, rows = this.options.clock(), [], []
     outbox = this.deliverable()
-    if status > 1 or any(notices.is_due(notice, now) for notice in outbox):
+    said_to_nobody = any(notice.target == STDOUT for notice in this.memory.outbox)
+    if status > 1 or said_to_nobody or any(notices.is_due(notice, now) for notice in outbox):
         return
     for watch in this.watches:
         past = this.state_of(watch)

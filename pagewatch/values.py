@@ -21,6 +21,9 @@ from pagewatch.model import Every
 T = TypeVar("T")
 
 SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+# (a+)+, (\w+\s*)*: on some texts it takes exponential time, and nothing can stop it.
+_ATOM = r"(?:\\.|\[\^?\]?[^\]]*\]|[^()\[\]\\|+*?{}])"
+ENDLESS = re.compile(rf"\((?:\?:|\?P<\w+>)?{_ATOM}[+*](?:{_ATOM}[*?])*\)(?:[+*]|\{{\d+,\d*\}})")
 DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([smhdw]?)")
 LONGEST = 1e10  # seconds; more than any bound, less than a timedelta holds
 AUTO = Every(timedelta(hours=1), timedelta(days=30))
@@ -137,6 +140,9 @@ def regex(key: str, node: Node) -> str:
         if isinstance(error, re.error):
             reason = f"{error.msg} at character {(error.pos or 0) + 1}"
         raise Wrong(node.line, f"{key} {written(node)} is not a regular expression: {reason}") from None
+    if ENDLESS.search(value):
+        reason = "repeats what is repeated already, which can take for ever: write a+ for (a+)+"
+        raise Wrong(node.line, f"{key} {written(node)} {reason}")
     return value
 
 

@@ -409,6 +409,23 @@ def test_a_change_is_not_told_to_a_closed_standard_output(program: Program, run_
     assert "20 dollars → 18 dollars" in program().stdout
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_change_that_a_full_standard_output_did_not_take_is_told_by_the_next_run_though_nothing_is_due(
+    program: Program, run_monitor: Monitor, site: Site
+) -> None:
+    program.clock.now = monitor.now_utc()
+    program(config=configuration(price(site)))
+    site.script("/p", ok("18 dollars"))
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        run = subprocess.run(
+            run_monitor.command("--now"), env=run_monitor.environment, stdout=full, stderr=subprocess.PIPE, timeout=20
+        )
+    assert run.returncode == 1
+    later = run_monitor()
+    assert "20 dollars → 18 dollars" in later.stdout
+    assert later.returncode == 0
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell's redirection")
 def test_errors_are_said_where_only_standard_output_is_closed(run_monitor: Monitor) -> None:
     command = ["sh", "-c", 'exec "$@" >&-', "sh", *run_monitor.command()]
@@ -785,7 +802,7 @@ def test_doctor_finds_all_in_order_and_sends_a_test_notice(program: Program, sit
         assert all(line.startswith("ok ") for line in run.stdout.splitlines()[:-1])
         assert run.stdout.splitlines()[-1] == "json: delivered"
         assert target.titles == ["A test notice"]
-        assert "1 watches are remembered, 0 notices are unsent" in run.stdout
+        assert "watches remembered: 1, notices unsent: 0" in run.stdout
 
 
 def test_doctor_names_what_is_wrong(program: Program, site: Site) -> None:

@@ -19,6 +19,7 @@ from pagewatch import config, document
 from pagewatch.errors import ConfigError
 from pagewatch.keys import KEYS, NOT_YET, TOP_LEVEL
 from pagewatch.model import STDOUT, Every, Problem
+from pagewatch.values import ENDLESS
 
 PROJECT = Path(__file__).resolve().parent.parent
 ROWS = yaml.safe_load((PROJECT / "tests" / "cases" / "config.yaml").read_text(encoding="utf-8"))
@@ -531,3 +532,20 @@ def test_what_is_wrong_in_the_environment_file_is_told_by_line(name: str, data: 
     with pytest.raises(ConfigError) as raised:
         config.read_environment_file(data)
     assert list(raised.value.problems) == told
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+$", r"(\w+\s*)+", r"(?:.*)*", r"([a-z]+)*", r"(.+){2,}", r"(?P<n>\d+)+"])
+def test_a_pattern_that_can_take_for_ever_is_refused(pattern: str) -> None:
+    assert ENDLESS.search(pattern)
+
+
+@pytest.mark.parametrize("pattern", [r"updated: .*? ago", r"(\d+,)+\d", r"(\w+\s)+", r"\(a+\)+", r"(\d+)?", r"(ab+c)*"])
+def test_a_pattern_that_repeats_what_has_an_end_of_its_own_is_not(pattern: str) -> None:
+    assert not ENDLESS.search(pattern)
+
+
+def test_such_a_pattern_takes_its_watch_out_with_a_line() -> None:
+    text = "watches:\n  - url: http://h/\n    ignore_text: '(a+)+'\n"
+    configuration = config.load(text.encode(), file="watches.yaml", environment={})
+    assert "can take for ever" in configuration.problems[0].message
+    assert configuration.problems[0].line == 3

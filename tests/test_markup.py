@@ -106,3 +106,15 @@ def test_the_second_reading_of_hostile_text_takes_no_time(piece: str) -> None:
     assert isinstance(tree, Tree)
     replace(tree, torn=frozenset({"a", "b"})).reread()
     assert time.process_time() - began < 5
+
+
+def test_a_flood_of_attributes_is_refused_before_it_takes_minutes() -> None:
+    flood = "<p " + " ".join(f"a{number}=1" for number in range(20_000)) + ">hi</p>"
+    answer = markup.parse(flood)
+    assert isinstance(answer, FetchFailed) and answer.kind == "too-large"
+
+
+def test_long_scripts_and_long_attributes_are_no_flood() -> None:
+    script = "<script>" + "if (x < y ) z = 1 ; " * 5_000 + "</script><p id=x>hi</p>"
+    picture = f'<img src="data:{"A" * 100_000}"><p id=x>hi</p>'
+    assert all(isinstance(markup.parse(page), Tree) for page in (script, picture))

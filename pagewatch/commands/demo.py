@@ -99,7 +99,9 @@ def _check(check: Callable[[list[str]], int], config: Path) -> dict[str, Any]:
     """The JSON object of the watch, from a run of the program in this process."""
     printed = io.StringIO()
     with redirect_stdout(printed):
-        check(["check", "--now", "--json", "--config", str(config), "--state", str(config.parent / "state")])
+        status = check(["check", "--now", "--json", "--config", str(config), "--state", str(config.parent / "state")])
+    if status == 130:
+        raise KeyboardInterrupt
     rows: list[dict[str, Any]] = [json.loads(line) for line in printed.getvalue().splitlines()]
     return next((row for row in rows if "watch" in row), {"outcome": "nothing", "new": None})
 

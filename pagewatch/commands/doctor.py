@@ -80,7 +80,7 @@ def _versions() -> Finding:
 
 def _configuration(configuration: Configuration, problems: Sequence[str], path: Path) -> Iterator[Finding]:
     on = sum(watch.enabled for watch in configuration.watches)
-    yield True, f"{path}: {on} watches are on, {len(configuration.names) - on} are not"
+    yield True, f"{path}: watches that are on: {on}, others: {len(configuration.names) - on}"
     yield from ((False, problem) for problem in problems)
     if "+" not in configuration.settings.user_agent:
         yield True, "no contact: set it so that site operators can reach you"
@@ -114,7 +114,7 @@ def _state(configuration: Configuration, folder: Path, now: datetime) -> Iterato
         return
     if memory.recovered == STATE:
         yield False, f"{folder / STATE} is damaged: the next run keeps it aside and uses its copy"
-    yield True, f"{folder}: {len(memory.names())} watches are remembered, {len(memory.outbox)} notices are unsent"
+    yield True, f"{folder}: watches remembered: {len(memory.names())}, notices unsent: {len(memory.outbox)}"
     yield from _unsent(configuration, memory)
     ahead = [
         state

@@ -13,11 +13,13 @@ from pagewatch import checking, schedule
 from pagewatch.config import Configuration
 from pagewatch.memory import Memory
 from pagewatch.model import Problem, Watch, WatchState
+from pagewatch.notices import one_line
 from pagewatch.output import Style, timestamp
 from pagewatch.setup import style_of
 from pagewatch.state import STATE, damaged_files, read_memory
 from pagewatch.urls import without_login
 
+LONGEST_CELL = 30  # characters: a table must fit a terminal
 HEADER = ("watch", "state", "verified", "changed", "every", "next check", "unsent")
 
 
@@ -42,6 +44,8 @@ def show(configuration: Configuration, memory: Memory, damaged: Sequence[str], s
     _table([HEADER, *(_cells(row, now) for row in rows)], style)
     lines = [f"{STATE} is damaged: the next run uses its copy"] if memory.recovered == STATE else []
     lines += [*_remarks(configuration, known), *_leftovers(configuration, memory)]
+    gone = [name for name in memory.names() if name not in configuration.names]
+    lines += [f"remembered, but no longer in the file: {name} (`monitor.py forget NAME` drops it)" for name in gone]
     for line in [*lines, *(f"kept aside as damaged: {name}" for name in damaged)]:
         print(style.clean(line))
     return 0
@@ -105,7 +109,7 @@ def span(time: timedelta) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], style: Style) -> None:
-    cleaned = [[style.clean(cell).replace("\n", " ") for cell in row] for row in rows]
+    cleaned = [[one_line(style.clean(cell), LONGEST_CELL) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in cleaned) for column in range(len(HEADER))]
     for row in cleaned:
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -34,7 +34,7 @@ from pagewatch.setup import style_of
 from pagewatch.state import read_memory
 from pagewatch.urls import normalise_url, without_login
 
-LONGEST = 4_000  # characters of the watched text that are shown
+LONGEST = 1_500  # characters of the watched text that are shown
 LONGEST_LOOK = 300.0  # seconds
 DAY = timedelta(days=1)
 
@@ -61,7 +61,8 @@ def _watch(options: Namespace, configuration: Configuration) -> Watch:
         watch = watches[options.name]
         return replace(watch, select=options.select or watch.select)
     if not options.name.lower().startswith(("http://", "https://")):
-        raise UsageError(unknown("watch", options.name, configuration.names))
+        told = unknown("watch", options.name, configuration.names)
+        raise UsageError(f"{told}; the address of a page begins with http:// or https://")
     try:
         normalise_url(options.name)
     except ValueError as error:
