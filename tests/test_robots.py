@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import requests
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from pagewatch.answers import Verdict
@@ -184,6 +184,7 @@ def test_the_url_judged_is_the_url_that_is_sent(recorder: str, rest: str) -> Non
 @example("..//")
 @example("a%zz%41")
 def test_a_url_is_judged_alike_as_written_and_as_sent(rest: str) -> None:
+    assume("%%" not in rest)  # judged in its normal form, in which it is not ambiguous
     url = normalise_url(f"{HOME}/{rest}")
     assert _judged_as_sent(url.removeprefix(HOME).encode("ascii"), f"{HOME}/{rest}")
 
