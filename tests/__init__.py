@@ -1,1 +1,1 @@
-"""The tests: a package, so that helpers are imported by full name (`from tests.site import …`)."""
+"""The tests: a package, so that what they share is imported by full name (`from tests.site import …`)."""
