@@ -144,7 +144,9 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
     this.learned = lambda: web.hosts.learned
 
     def look_and_report(fetch: Fetch, session: Session) -> None:
-        looked = look(web, fetch, session)
+        looked = guarded(partial(look, web, fetch, session))
+        if isinstance(looked, FetchFailed):
+            looked = Looked(fetch, tuple(looked for _ in fetch))
         try:
             if known := decide.pause_after(fetch[0], looked.outcomes[0], this.options.clock()):
                 web.hosts.pause(host_of(known[0]), known[1])
