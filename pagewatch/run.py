@@ -80,6 +80,7 @@ class Run:
     decided: float = 0.0
     posted: float = 0.0
     sending: set[str] = field(default_factory=set)
+    refused: list[Notice] = field(default_factory=list)
     unreachable: list[tuple[Plan, FetchFailed]] = field(default_factory=list)
     safe: bool = True
     online: bool = False
@@ -197,6 +198,7 @@ class Run:
         while self.sending and (event := self.next_event(end)) is not None:
             if isinstance(event, Delivery):
                 self.enter_delivery(event)
+        self._print_refused()
         self._print_notices()
 
     def begin_delivery(self) -> None:
@@ -217,8 +219,7 @@ class Run:
         return [notice for notice in waiting if self.options.now or notices.is_due(notice, self.start)]
 
     def enter_delivery(self, delivery: Delivery) -> None:
-        """What was taken leaves the outbox, and that is saved at once; what was not is printed the first time, and
-        tried again later."""
+        """What was taken leaves the outbox, and that is saved at once; what was not is tried again later."""
         reasons = dict(delivery.failed)
         for notice_id in delivery.delivered:
             self.memory.settle(notice_id, delivery.target)
@@ -228,9 +229,17 @@ class Run:
         if delivery.last:
             self.sending.discard(delivery.target)
         self._commit()
-        for notice in left:
-            if notice.attempts == 1:
-                self._print(output.message(notice, self.style))
+        self.refused += [notice for notice in left if notice.attempts == 1]
+
+    def _print_refused(self) -> None:
+        """What was not delivered is printed the first time, once for all the targets that did not take it."""
+        events: dict[tuple[str, str], list[Notice]] = {}
+        for notice in self.refused:
+            events.setdefault((notice.title, notice.body), []).append(notice)
+        for same in events.values():
+            names, errors = dict.fromkeys(n.target for n in same), dict.fromkeys(n.error for n in same)
+            self._print(output.message(replace(same[0], target=", ".join(names), error="; ".join(errors)), self.style))
+        self.refused = []
 
     def _print_notices(self) -> None:
         """Standard output is a target like the others: what is printed is delivered. A JSON row has told its own

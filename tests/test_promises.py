@@ -608,3 +608,14 @@ def test_the_weekly_look_without_validators_finds_a_change_that_304_hid(program:
         assert target.titles == ["Price: 20 dollars → 18 dollars"]
         assert "validators are not trusted" in program("list").stdout
     assert site.to("/p")[-1].field("If-None-Match") is None
+
+
+def test_a_change_that_several_targets_did_not_take_is_printed_once(program: Program, site: Site) -> None:
+    with http_target(Answer(500)) as one, http_target(Answer(500)) as two:
+        top = f"notify:\n  one: {one.url}\n  two: {two.url}\n"
+        program(config=top + configuration(price(site)))
+        site.script("/p", ok("18 dollars"))
+        program.clock.forward(DAY)
+        printed = program().stdout
+    assert printed.count("Price: 20 dollars → 18 dollars") == 1
+    assert "not delivered to one, two" in printed or "not delivered to two, one" in printed
