@@ -70,7 +70,8 @@ def test_the_demo_plays_them_without_network_and_says_that_all_went_well(run_mon
     assert statuses == ("200", "304", "200", "200", "200")
     assert [size != "0" for size in sizes] == [True, False, True, True, True]
     assert outcomes == ("baseline", "not-modified", "unchanged", "changed", "no-match")
-    assert "told: Ticket price: 20 dollars → 18 dollars" in lines[4]
+    assert "notification received at json://127.0.0.1: Ticket price: 20 dollars → 18 dollars" in lines
+    assert max(map(len, lines[: RUNS + 1])) <= 80
     assert run.stdout.count("notification received at json://127.0.0.1: Ticket price") == 2
     assert lines[-1] == "All five runs did what they promise."
     assert not run_monitor.state.exists()

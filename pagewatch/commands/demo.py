@@ -27,7 +27,7 @@ watches:
     url: {url}
     select: "#price"
 """
-COLUMNS = "{:<3} {:<42} {:<9} {:>7} {:>6}  {:<13} {}"
+COLUMNS = "{:<3} {:<25} {:>5} {:>6} {:>5}  {:<12} {}"
 
 
 @dataclass(frozen=True)
@@ -44,26 +44,26 @@ class Step:
 
 
 STEPS = (
-    Step("first visit", demo.PRICE.format(20), "08:00", "baseline", 200, 0, "baseline saved: {new}"),
-    Step("nothing", demo.PRICE.format(20), "08:00", "not-modified", 304, 0, "no body transferred"),
+    Step("first visit", demo.PRICE.format(20), "08:00", "baseline", 200, 0, "saved: {new}"),
+    Step("nothing", demo.PRICE.format(20), "08:00", "not-modified", 304, 0, "no body was sent"),
     Step(
-        "a timestamp elsewhere on the page changes",
+        "a timestamp changes",
         demo.PRICE.format(20),
         "09:30",
         "unchanged",
         200,
         0,
-        "the watched content is the same",
+        "same content",
     ),
-    Step("the price drops from 20 to 18 dollars", demo.PRICE.format(18), "09:30", "changed", 200, 1, "told: {title}"),
+    Step("price falls from 20 to 18", demo.PRICE.format(18), "09:30", "changed", 200, 1, "told, see below"),
     Step(
-        "the page is redesigned, #price is gone",
+        "redesign: #price is gone",
         "<p>Tickets: ask at the box office</p>",
         "10:15",
         "no-match",
         200,
         1,
-        "told: {title}",
+        "told, see below",
     ),
 )
 
@@ -76,11 +76,7 @@ def run(options: Namespace) -> int:
 def demonstrate(check: Callable[[list[str]], int]) -> int:
     """Plays the five runs. `check` is the program's own entry. 0: all was as promised; 1: an observation differs."""
     failures: list[str] = []
-    print(
-        COLUMNS.format(
-            "run", "what happens on the site", "requests", "status", "bytes", "outcome", "what the program does"
-        )
-    )
+    print(COLUMNS.format("run", "what happens", "asked", "status", "bytes", "outcome", "what it does"))
     with demo.site() as site, tempfile.TemporaryDirectory(prefix="pagewatch-demo-") as folder:
         config = Path(folder, "watches.yaml")
         config.write_text(CONFIGURATION.format(target=site.target, url=site.url), encoding="utf-8")
@@ -116,7 +112,7 @@ def _play(number: int, step: Step, site: demo.Site, check: Callable[[], dict[str
     status, sent = (pages[-1].status, pages[-1].sent) if pages else (0, 0)
     messages = site.messages[told:]
     title = messages[-1]["title"] if messages else "nothing"
-    shows = step.shows.format(new=row["new"], title=title)
+    shows = step.shows.format(new=row["new"])
     print(COLUMNS.format(number, step.happens, len(all_requests), status, sent, row["outcome"], shows))
     observed = {
         "outcome": (row["outcome"], step.outcome),
