@@ -829,3 +829,10 @@ def test_version_and_help_are_printed(run_monitor: Monitor) -> None:
     text = subprocess.run([*command, "--help"], env=run_monitor.environment, capture_output=True, timeout=20).stdout
     for name in ("check", "test", "list", "forget", "doctor", "demo"):
         assert f"\n    {name} ".encode() in text
+
+
+def test_doctor_finds_a_fresh_state_folder_in_order_before_the_first_run(program: Program, site: Site) -> None:
+    program.state.mkdir(mode=0o755)
+    (program.state / "README.md").write_text("what the files are", encoding="utf-8")
+    run = program("doctor", config=configuration(price(site)))
+    assert (run.returncode, "BAD" in run.stdout) == (0, False)

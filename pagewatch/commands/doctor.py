@@ -103,7 +103,7 @@ def _state(configuration: Configuration, folder: Path, now: datetime) -> Iterato
         return
     if not os.access(folder, os.W_OK | os.X_OK):
         yield False, f"{folder} cannot be written by this user"
-    if os.name == "posix" and folder.stat().st_mode & 0o077:
+    if os.name == "posix" and (folder / STATE).exists() and folder.stat().st_mode & 0o077:
         yield False, f"{folder} can be read by others: chmod 700 {folder}"
     for name in damaged_files(folder):
         yield True, f"{folder / name} was put aside as damaged: delete it when you need it no more"
