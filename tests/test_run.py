@@ -124,6 +124,14 @@ def test_robots_txt_that_changes_is_obeyed_the_next_day(program: Program, site: 
     assert len(site.to("/p")) == 1
 
 
+def test_what_a_page_says_to_indexes_is_not_said_to_us(program: Program, site: Site) -> None:
+    """rf-012: X-Robots-Tag and the meta element are about indexing, and no part of RFC 9309."""
+    body = b"<!doctype html><meta name=robots content=noindex,nofollow><p id=price>20 dollars</p>"
+    site.script("/p", answer(body, "Content-Type: text/html", "X-Robots-Tag: noindex, nofollow"))
+    row = program.check(config=configuration(price(site))).watches["Price"]
+    assert (row["outcome"], row["new"]) == ("baseline", "20 dollars")
+
+
 def test_robots_txt_and_page_are_asked_by_the_same_user_agent(program: Program, site: Site) -> None:
     program.check(config=configuration(price(site), contact=CONTACT))
     agents = {request.field("User-Agent") for request in site.requests}
