@@ -219,9 +219,7 @@ def check(options: argparse.Namespace) -> int:
     with alone as held:
         if isinstance(held, lock.Busy):
             return say_busy(held, start, style)
-        if (
-            sys.stderr is sys.__stderr__
-        ):  # a process of its own: not even an endless regular expression goes on for ever
+        if sys.stderr is sys.__stderr__:  # a process of its own, which not even an endless regular expression keeps
             faulthandler.dump_traceback_later(LAST_RESORT, exit=True)
         open_memory = state.read_memory if options.dry_run else state.open_memory
         memory = open_memory(options.state, start)
@@ -245,7 +243,7 @@ def check(options: argparse.Namespace) -> int:
             this.save()
             raise
         if not (options.dry_run or options.names or configuration.problems):
-            telling.leave_note(this, sorted(configuration.variables), status)
+            telling.leave_note(this, configuration, status)
         return status
 
 
@@ -259,8 +257,7 @@ def take_up(this: Run, configuration: config.Configuration) -> None:
     for line in lines:
         this.fail(2, line)
     telling.tell_problems(this, lines)
-    broken = {problem.watch: problem for problem in reversed(configuration.problems) if problem.watch}
-    rows = [Result(name, p.url, "failed", "config", p.message) for name, p in broken.items()]
+    rows = [Result(p.watch, p.url, "failed", "config", p.message) for p in configuration.broken()]
     this.unsaved += [row for row in rows if not options.names or row.watch in options.names]
 
 

@@ -59,6 +59,10 @@ class Configuration:
     secrets: frozenset[str] = field(repr=False)
     places: tuple[Place, ...] = field(repr=False)
 
+    def broken(self) -> list[Problem]:
+        """The first problem of each watch that is left out."""
+        return list({problem.watch: problem for problem in reversed(self.problems) if problem.watch}.values())
+
 
 def load(data: bytes, *, file: str, environment: Mapping[str, str], not_yet: frozenset[str] = NOT_YET) -> Configuration:
     """Everything in the file, read and checked. `file` is its name in messages, `not_yet` what is refused although it

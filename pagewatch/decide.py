@@ -155,7 +155,7 @@ def _trust_detail(plan: Plan, state: WatchState) -> str:
 def _remarks(detail: str, trouble: Episode | None) -> tuple[str, ...]:
     remarks = [detail] if detail else []
     if trouble is not None:
-        remarks.append(f"It is well again; since {trouble.began:%Y-%m-%d %H:%M} UTC: {trouble.detail}")
+        remarks.append(f"It is well again; {_since(trouble)}")
     return tuple(remarks)
 
 
@@ -179,7 +179,12 @@ def _verified(plan: Plan, seen: Observation, now: datetime, differs: bool) -> Wa
 
 
 def _well(plan: Plan, now: datetime) -> WatchState:
-    return replace(_looked(plan, now), misses=0, failures=0, errors=0, unreachable=0, episode=None)
+    return replace(_answered(plan, now), misses=0, episode=None)
+
+
+def _answered(plan: Plan, now: datetime) -> WatchState:
+    """After a look that did not fail, whatever it found."""
+    return replace(_looked(plan, now), failures=0, errors=0, unreachable=0)
 
 
 def _looked(plan: Plan, now: datetime) -> WatchState:
@@ -207,9 +212,11 @@ def _recovery(plan: Plan, decision: Decision, gist: str, now: datetime) -> Decis
     trouble = _told_trouble(plan.past)
     if trouble is None:
         return decision
-    return _telling(
-        plan, decision, "recovered", gist, f"since {trouble.began:%Y-%m-%d %H:%M} UTC: {trouble.detail}", now
-    )
+    return _telling(plan, decision, "recovered", gist, _since(trouble), now)
+
+
+def _since(trouble: Episode) -> str:
+    return f"since {trouble.began:%Y-%m-%d %H:%M} UTC: {trouble.detail}"
 
 
 def _told_trouble(past: WatchState) -> Episode | None:
@@ -220,7 +227,7 @@ def _told_trouble(past: WatchState) -> Episode | None:
 
 
 def _no_match(plan: Plan, outcome: NoMatch, now: datetime) -> Decision:
-    state = replace(_looked(plan, now), misses=0, failures=0, errors=0, unreachable=0)
+    state = replace(_answered(plan, now), misses=0)
     state = _scheduled(plan, state, schedule.interval_of(plan.watch, plan.past), now)
     detail = outcome.what + (f"; {outcome.hint}" if outcome.hint else "")
     decision = Decision(state, _result(plan, "no-match", state, outcome.kind, detail))
@@ -228,7 +235,7 @@ def _no_match(plan: Plan, outcome: NoMatch, now: datetime) -> Decision:
 
 
 def _missing(plan: Plan, outcome: Missing, now: datetime) -> Decision:
-    state = replace(_looked(plan, now), misses=plan.past.misses + 1, failures=0, errors=0, unreachable=0)
+    state = replace(_answered(plan, now), misses=plan.past.misses + 1)
     gone = state.misses >= TOMBSTONE
     state = _scheduled(plan, state, plan.watch.every.high if gone else schedule.interval_of(plan.watch, plan.past), now)
     count = f"{state.misses} in a row" + ("" if gone else f", gone at {TOMBSTONE}")
@@ -265,7 +272,7 @@ def pause_after(plan: Plan, outcome: Outcome, now: datetime) -> tuple[str, Pause
 
 
 def _disallowed(plan: Plan, outcome: Disallowed, now: datetime) -> Decision:
-    state = replace(_looked(plan, now), failures=0, errors=0, unreachable=0)
+    state = _answered(plan, now)
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=False), now)
     rule = f"{outcome.robots_url} line {outcome.line}: {outcome.rule}"
     detail = (

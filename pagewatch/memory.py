@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from pagewatch.errors import StateError
-from pagewatch.model import Baseline, Notice, Pause, RobotsRecord, WatchState
+from pagewatch.model import STDOUT, Baseline, Notice, Pause, RobotsRecord, WatchState
 from pagewatch.records import Document, Table, compose, decode, dumps, encode, peek, time_text, time_value
 
 INLINE = 2048  # bytes: longer contents do not stand in the document
@@ -189,6 +189,10 @@ class Memory(Facts):
         """The target took it."""
         if f"{target} {notice_id}" in self._outbox:
             del self._outbox[f"{target} {notice_id}"]
+
+    def unclaimed(self, targets: Collection[str]) -> dict[str, int]:
+        """How many notices wait for each target that is not among `targets`; standard output is always there."""
+        return dict(Counter(notice.target for notice in self.outbox if notice.target not in (STDOUT, *targets)))
 
     def drop_target(self, target: str) -> int:
         """Give up what is unsent for a target; how many notices that was."""

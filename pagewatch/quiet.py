@@ -29,7 +29,9 @@ def status(arguments: list[str], folder_of_script: str, environment: Mapping[str
     note = _note(folder)
     if note is None or not note["from"] <= time.time() < note["until"]:
         return None
-    if note["config"] != digest(config, note["variables"], environment) or note["state"] != _stamp(folder):
+    if note["config"] != digest(files_digest(config), note["variables"], environment) or note["state"] != _stamp(
+        folder
+    ):
         return None
     if as_json:
         try:
@@ -85,8 +87,9 @@ def _note(folder: str) -> dict[str, Any] | None:
     return note
 
 
-def digest(config: str, variables: list[str], environment: Mapping[str, str]) -> str:
-    """A digest of all that the configuration is read from: the file, `.env` beside it, and the variables it names."""
+def files_digest(config: str) -> str:
+    """A digest of the files that the configuration is read from: the file itself and `.env` beside it. Taken before
+    they are read, so that an edit meanwhile makes another one."""
     total = hashlib.sha256()
     for path in (config, os.path.join(os.path.dirname(os.path.abspath(config)), ".env")):
         try:
@@ -94,10 +97,13 @@ def digest(config: str, variables: list[str], environment: Mapping[str, str]) ->
                 total.update(hashlib.sha256(file.read()).digest())
         except OSError:
             total.update(b"none")
-    for name in variables:
-        value = environment.get(name)
-        total.update(repr((name, value)).encode("utf-8", "backslashreplace"))
     return total.hexdigest()
+
+
+def digest(files: str, variables: list[str], environment: Mapping[str, str]) -> str:
+    """A digest of all that the configuration depends on: its files, and the variables that they name."""
+    values = repr([(name, environment.get(name)) for name in variables])
+    return hashlib.sha256(f"{files} {values}".encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _stamp(folder: str) -> list[int]:

@@ -19,6 +19,7 @@ from pagewatch.model import VERSION
 def read_configuration(options: Namespace) -> Configuration:
     """watches.yaml without the expensive checks. What the environment has counts before `.env`. Raises ConfigError."""
     path, environment = options.config, options.environment
+    options.files = quiet.files_digest(str(path))
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -41,11 +42,15 @@ def _dot_env(options: Namespace) -> Mapping[str, str]:
     return read_environment_file(data)
 
 
+def read_digest(options: Namespace, configuration: Configuration) -> str:
+    """Of what was read."""
+    return quiet.digest(options.files, sorted(configuration.variables), options.environment)
+
+
 def digest(options: Namespace, configuration: Configuration) -> str:
     """Of all that the expensive checks depend on: what was read, this version, and the folder of installed packages."""
     packages = Path(sysconfig.get_paths()["purelib"]).stat().st_mtime_ns
-    read = quiet.digest(str(options.config), sorted(configuration.variables), options.environment)
-    return f"{read} {VERSION} {packages}"
+    return f"{read_digest(options, configuration)} {VERSION} {packages}"
 
 
 def style_of(options: Namespace, secrets: Iterable[str] = ()) -> output.Style:

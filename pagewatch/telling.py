@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from pagewatch import notices, output, quiet, schedule
+from pagewatch import notices, output, quiet, schedule, setup
+from pagewatch.config import Configuration
 from pagewatch.model import STDOUT, Result
 from pagewatch.run import Run
 from pagewatch.urls import without_login
@@ -53,7 +54,7 @@ def tell_problems(this: Run, lines: Sequence[str]) -> None:
         this.post_general("config", new[0] + rest, "\n".join(new))
 
 
-def leave_note(this: Run, variables: list[str], status: int) -> None:
+def leave_note(this: Run, configuration: Configuration, status: int) -> None:
     """For the runs in which nothing will be due (`quiet`): until when that is, what they print, and their exit
     status."""
     now, until, rows = this.options.clock(), [], []
@@ -71,10 +72,10 @@ def leave_note(this: Run, variables: list[str], status: int) -> None:
     until += [notices.due_at(notice) for notice in outbox]
     style = replace(this.style, form="json")
     lines = [*(output.row(row, style) for row in rows), output.summary(rows, 0, len(outbox), style)]
-    digest = quiet.digest(str(this.options.config), variables, this.options.environment)
+    read = setup.read_digest(this.options, configuration), sorted(configuration.variables)
     quiet.write(
         str(this.options.state),
-        (digest, variables),
+        read,
         (now.timestamp(), min(until, default=now).timestamp()),
         status,
         lines,

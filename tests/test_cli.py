@@ -19,7 +19,7 @@ import monitor
 from pagewatch import quiet
 from tests.conftest import MONITOR, PROJECT, Monitor
 from tests.program import Program, configuration, files, interruptible, mode, ok, page, price, robots, until
-from tests.site import Site, answer, conditional
+from tests.site import Line, Site, answer, conditional
 from tests.targets import Answer, http_target
 from tests.values import DAY, HOUR
 
@@ -836,3 +836,17 @@ def test_doctor_finds_a_fresh_state_folder_in_order_before_the_first_run(program
     (program.state / "README.md").write_text("what the files are", encoding="utf-8")
     run = program("doctor", config=configuration(price(site)))
     assert (run.returncode, "BAD" in run.stdout) == (0, False)
+
+
+def test_an_edit_while_a_run_is_at_work_is_not_taken_for_what_that_run_has_read(
+    run_monitor: Monitor, site: Site
+) -> None:
+    edited = configuration(price(site), price(site, name="Title", select="title"))
+
+    def edit(line: Line) -> None:
+        run_monitor.config.write_text(edited, encoding="utf-8")
+        line.send(ok("20 dollars"))
+
+    site.script("/p", edit, ok("20 dollars"))
+    run_monitor(config=configuration(price(site)))
+    assert run_monitor("--json").watches["Title"]["outcome"] == "baseline"

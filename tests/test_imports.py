@@ -68,7 +68,7 @@ STEPS: dict[str, frozenset[str]] = {
     "commandline": frozenset(),
     "run": frozenset({"politeness"}),
     "setup": frozenset({"quiet"}),
-    "telling": frozenset({"quiet", "run"}),
+    "telling": frozenset({"quiet", "run", "setup"}),
 }
 
 # The one module that each foreign package belongs to.

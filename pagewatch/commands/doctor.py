@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 from argparse import Namespace
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from importlib import metadata
@@ -15,7 +14,6 @@ from queue import SimpleQueue
 from pagewatch import checking, config, notify
 from pagewatch.config import Configuration
 from pagewatch.errors import ConfigError, StateError
-from pagewatch.memory import Memory
 from pagewatch.model import VERSION, Delivery, Notice, Target
 from pagewatch.output import Style
 from pagewatch.setup import style_of
@@ -36,7 +34,7 @@ def run(options: Namespace) -> int:
         return 2
     now, style = options.clock(), style_of(options, configuration.secrets)
     problems = [config.line(problem, options.config.name) for problem in configuration.problems]
-    status = examine(configuration, problems, (options.config, options.state), style, now)
+    status = examine(configuration, [*problems, *options.remarks], (options.config, options.state), style, now)
     return max(status, send_to_all(configuration.settings.targets, now, style)) if options.send else status
 
 
@@ -84,9 +82,6 @@ def _configuration(configuration: Configuration, problems: Sequence[str], path: 
     yield from ((False, problem) for problem in problems)
     if "+" not in configuration.settings.user_agent:
         yield True, "no contact: set it so that site operators can reach you"
-    env = path.parent / ".env"
-    if os.name == "posix" and env.exists() and env.stat().st_mode & 0o077:
-        yield False, f"{env} can be read by others: chmod 600 {env}"
 
 
 def _targets(configuration: Configuration) -> Iterator[Finding]:
@@ -115,7 +110,9 @@ def _state(configuration: Configuration, folder: Path, now: datetime) -> Iterato
     if memory.recovered == STATE:
         yield False, f"{folder / STATE} is damaged: the next run keeps it aside and uses its copy"
     yield True, f"{folder}: watches remembered: {len(memory.names())}, notices unsent: {len(memory.outbox)}"
-    yield from _unsent(configuration, memory)
+    for target, count in memory.unclaimed(configuration.declared).items():
+        drop = f"monitor.py forget --target {target}"
+        yield False, f"{count} notices wait for {target}, which is no longer in the file: put it back, or {drop}"
     ahead = [
         state
         for state in memory.watches.values()
@@ -123,16 +120,6 @@ def _state(configuration: Configuration, folder: Path, now: datetime) -> Iterato
     ]
     if ahead:
         yield False, f"{len(ahead)} watches were last looked at in the future: was the clock wrong, or is it now?"
-
-
-def _unsent(configuration: Configuration, memory: Memory) -> Iterator[Finding]:
-    for target, count in Counter(notice.target for notice in memory.outbox).items():
-        if target and target not in configuration.declared:
-            drop = f"monitor.py forget --target {target}"
-            yield (
-                False,
-                f"{count} notices wait for {target}, which is no longer in the file: put it back, or {drop}",
-            )
 
 
 def _clock(now: datetime) -> Finding:

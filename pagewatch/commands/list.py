@@ -35,7 +35,7 @@ def show(configuration: Configuration, memory: Memory, damaged: Sequence[str], s
     unsent = Counter(notice.watch_id for notice in memory.outbox if notice.watch_id)
     known = {watch.name: memory.find(watch.name) for watch in configuration.watches}
     rows = [_row(watch, known[watch.name], unsent) for watch in configuration.watches]
-    rows += [_broken(problem, memory, unsent) for problem in _first_problems(configuration)]
+    rows += [_broken(problem, memory, unsent) for problem in configuration.broken()]
     if style.form == "json":
         for row in rows:
             said = {name: style.clean_or_none(row[name]) for name in ("watch", "url", "last_error")}
@@ -66,10 +66,6 @@ def _row(watch: Watch, past: WatchState | None, unsent: Mapping[str, int]) -> di
         "next_check": timestamp(past.next_check) if watch.enabled else None,
         "unsent": unsent.get(past.id, 0),
     }
-
-
-def _first_problems(configuration: Configuration) -> list[Problem]:
-    return list({problem.watch: problem for problem in reversed(configuration.problems) if problem.watch}.values())
 
 
 def _broken(problem: Problem, memory: Memory, unsent: Mapping[str, int]) -> dict[str, Any]:
@@ -132,14 +128,12 @@ def _remarks(configuration: Configuration, known: Mapping[str, WatchState | None
 
 def _leftovers(configuration: Configuration, memory: Memory) -> list[str]:
     """Notices that wait for a target, and how to give them up where the target is gone."""
-    lines = []
-    for target, count in Counter(notice.target for notice in memory.outbox).items():
-        first = next(notice for notice in memory.outbox if notice.target == target)
-        name = target or "standard output"
-        if target and target not in configuration.declared:
-            lines.append(
-                f"{count} unsent for {name}, no longer in the file: `monitor.py forget --target {name}` drops them"
-            )
-        else:
-            lines.append(f"{count} unsent for {name}" + (f": {first.error}" if first.error else ""))
+    unclaimed = memory.unclaimed(configuration.declared)
+    lines = [
+        f"{n} unsent for {name}, no longer in the file: `monitor.py forget --target {name}` drops them"
+        for name, n in unclaimed.items()
+    ]
+    for target, count in Counter(notice.target for notice in memory.outbox if notice.target not in unclaimed).items():
+        error = next(notice.error for notice in memory.outbox if notice.target == target)
+        lines.append(f"{count} unsent for {target or 'standard output'}" + (f": {error}" if error else ""))
     return lines
