@@ -29,7 +29,7 @@ import monitor
 from pagewatch import commandline, lock, setup, state
 from pagewatch.answers import FetchFailed
 from pagewatch.run import Run as RunAtWork
-from tests.conftest import Monitor, Run
+from tests.process import Monitor, Run
 from tests.site import Site, answer
 from tests.values import START
 

@@ -10,14 +10,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import monitor
 from pagewatch import quiet
-from tests.conftest import MONITOR, PROJECT, Monitor
+from tests.process import MONITOR, PROJECT, Monitor
 from tests.program import Program, configuration, files, interruptible, mode, ok, page, price, robots, until
 from tests.site import Line, Site, answer, conditional
 from tests.targets import Answer, http_target
@@ -40,18 +39,6 @@ KEYS = [
 LISTED = ["watch", "url", "state", "last_verified", "last_changed", "last_error", "interval_s", "next_check", "unsent"]
 LATE = ("requests", "urllib3", "bs4", "lxml", "yaml", "apprise")
 NO_MATCH = answer(b"<!doctype html><p>closed</p>", "Content-Type: text/html")
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program(tmp_path)
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as site:
-        site.script("/p", ok("20 dollars"))
-        yield site
 
 
 # ---------------------------------------------------------------------------------------------------- as cron runs it

@@ -9,7 +9,7 @@ import pytest
 
 from pagewatch.commands import demo
 from pagewatch.output import WORDS
-from tests.conftest import PROJECT, Monitor
+from tests.process import PROJECT, Monitor
 from tests.program import Program, configuration, page, price
 from tests.site import Site, conditional
 from tests.targets import closed_port, http_target

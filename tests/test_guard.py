@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import GUARD, Monitor
+from tests.process import GUARD, Monitor
 
 ATTEMPTS = [
     ("connect to another machine", "s.socket().connect(('192.0.2.1', 80))", "connection to 192.0.2.1"),

@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import count
@@ -25,7 +24,7 @@ import pytest
 
 import monitor
 from pagewatch.notify import deliver
-from tests.conftest import Monitor, Run
+from tests.process import Monitor, Run
 from tests.program import Program, configuration, files, interruptible, mode, ok, price, remembered, until
 from tests.site import Line, Site, answer, conditional, silence
 from tests.targets import Answer, http_target
@@ -34,18 +33,6 @@ from tests.values import DAY, HOUR, MINUTE
 KILLS = 20
 LAST_PRICE = 99_999
 TAKEN = answer(b"taken", "Content-Type: text/plain")
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program(tmp_path)
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as site:
-        site.script("/p", ok("20 dollars"))
-        yield site
 
 
 def json_target(hook: Site) -> str:

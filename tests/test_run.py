@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -18,18 +17,6 @@ from tests.targets import closed_port, http_target
 from tests.values import DAY, HOUR, MINUTE
 
 CONTACT = "me@example.org"
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Program:
-    return Program(tmp_path)
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as site:
-        site.script("/p", ok("20 dollars"))
-        yield site
 
 
 @pytest.fixture
