@@ -100,9 +100,8 @@ def look(web: Web, plans: Fetch, session: Session) -> Looked:
         return Looked(plans, tuple(answer for _ in plans))
     from pagewatch import sources
 
-    return Looked(
-        plans, tuple(guarded(partial(sources.read, plan.watch, answer, plan.past.baseline)) for plan in plans)
-    )
+    read = partial(sources.read, answer=answer, ask=web.further(plans, session))
+    return Looked(plans, tuple(guarded(partial(read, plan.watch, baseline=plan.past.baseline)) for plan in plans))
 
 
 def guarded(action: Callable[[], T]) -> T | FetchFailed:

@@ -6,6 +6,7 @@ Expected answers are values here, taken apart by one `match` in `decide`. What m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -56,7 +57,7 @@ class Representation:
     new address where a permanent redirect (301, 308) was followed from the watch's own URL, `conditional` whether
     validators were sent, `repeated_etag` that a conditional request was answered in full with the very ETag that was
     sent, `challenge` a header by which a service says that it is checking the visitor, `content_encoding` the coding
-    that was taken off the body.
+    that was taken off the body, `length` the bytes of the body and `source` how it was read, once it has been.
     """
 
     url: str
@@ -72,6 +73,8 @@ class Representation:
     repeated_etag: bool = False
     challenge: str = ""
     content_encoding: str = ""
+    length: int = 0
+    source: str = ""
     verdict: Verdict | None = None
 
 
@@ -129,36 +132,57 @@ class Deferred:
     reason: str
 
 
-Answer = Representation | NotModified | Missing | FetchFailed | Disallowed | Deferred
+@dataclass(frozen=True)
+class Unaltered:
+    """Not asked: the site's sitemap gives the page a `lastmod` older than the last look that saw it."""
+
+    lastmod: str
+
+
+Answer = Representation | NotModified | Missing | FetchFailed | Disallowed | Deferred | Unaltered
+Ask = Callable[[str], Answer]  # a further request for the same watch: robots.txt and politeness hold for it as well
 
 
 # ------------------------------------------------------------------------------------ what was found in the page
 
 
 @dataclass(frozen=True)
+class Amount:
+    """A number as it was read in a text, from `low` to `high`, which differ in a range: exact decimals such as
+    "1299.5". `field` is "" for the whole text; `mark` is the decimal mark, "" where the text has left it open."""
+
+    field: str
+    low: str
+    high: str
+    mark: str = ""
+
+
+@dataclass(frozen=True)
 class Item:
-    """One record: an element, a feed entry, a sitemap URL, a member of an array. `link` is absolute, "" if it has
-    none."""
+    """One record: an element, a feed entry, a sitemap URL, a member of an array. `text` is "" where the key says it
+    all, `link` is absolute, "" if it has none."""
 
     key: str
-    text: str
+    text: str = ""
     link: str = ""
     fields: tuple[tuple[str, str | None], ...] = ()
 
 
 @dataclass(frozen=True)
 class Extract:
-    """The watched part, normalised: `text` in lines, `fields` by name (None: not there), `items` (None: not a set of
-    records).
+    """The watched part, normalised: `text` in lines ("" beside `items`), `fields` by name (None: not there), `items`
+    (None: not a set of records), `amounts` where numbers are wanted.
 
     `matched` is how many elements the selector matched; 0 with `if_missing: ok` is the legitimate value "nothing
-    there".
+    there". `parts` is how many further documents it was read from, such as the sitemaps of an index.
     """
 
     text: str
     fields: tuple[tuple[str, str | None], ...] = ()
     items: tuple[Item, ...] | None = None
     matched: int = 1
+    amounts: tuple[Amount, ...] = ()
+    parts: int = 0
 
 
 @dataclass(frozen=True)
@@ -174,11 +198,14 @@ class NoMatch:
 
 @dataclass(frozen=True)
 class Observation:
-    """The watched part as seen in `representation` (whose body has been dropped)."""
+    """The watched part as seen in `representation` (whose body has been dropped). `remarks` are clauses about how it
+    was read. `fates` says of items that are not there any more, by key, what their own pages answer."""
 
     extract: Extract
     fingerprint: str
     representation: Representation
+    remarks: tuple[str, ...] = ()
+    fates: tuple[tuple[str, str], ...] = ()
 
 
-Outcome = Observation | NotModified | NoMatch | Missing | FetchFailed | Disallowed | Deferred
+Outcome = Observation | NotModified | NoMatch | Missing | FetchFailed | Disallowed | Deferred | Unaltered

@@ -17,12 +17,12 @@ from functools import partial
 from urllib.request import getproxies
 
 from pagewatch import fetch, robots
-from pagewatch.answers import Answer, Validators
+from pagewatch.answers import NO_VALIDATORS, Answer, Ask, NotModified, Validators
 from pagewatch.connections import Client, Session
 from pagewatch.hops import Request
 from pagewatch.model import Pause, Plan, RobotsRecord, Settings
 from pagewatch.politeness import GetRobots, Politeness, host_of
-from pagewatch.urls import credentials, normalise_url
+from pagewatch.urls import credentials, normalise_url, origin_of
 
 MOST_THREADS = 32
 ROBOTS_ACCEPT = "text/plain,*/*;q=0.8"
@@ -41,10 +41,31 @@ class Web:
     def ask(self, plans: Fetch, session: Session) -> Answer:
         """One look's answer, over all its redirects."""
         request = request_of(self.settings, plans)
+        gate = self._gate(plans, request, session)
+        length = plans[0].length if len({plan.length for plan in plans}) == 1 else 0
+        if length and fetch.content_length(request, session, gate) == length:
+            return NotModified()
+        return fetch.ask(request, session, gate)
+
+    def further(self, plans: Fetch, session: Session) -> Ask:
+        """Gets documents beside the page itself, each once for all watches that share the look. What is the page's own
+        (its body, headers for other origins, conditions) is not sent."""
+        request = replace(request_of(self.settings, plans), validators=NO_VALIDATORS, body=None, body_type="")
+        gate, own = self._gate(plans, request, session), origin_of(request.url)
+        known: dict[str, Answer] = {}
+
+        def ask(url: str) -> Answer:
+            if url not in known:
+                headers = request.headers if origin_of(url) == own else ()
+                known[url] = fetch.ask(replace(request, url=url, headers=headers), session, gate)
+            return known[url]
+
+        return ask
+
+    def _gate(self, plans: Fetch, request: Request, session: Session) -> fetch.Gate:
         obey = not plans[0].watch.robots_reason
         get_robots = _robots_getter(request, session, self.hosts)
-        gate = partial(self.hosts.gate, get_robots=get_robots, obey=obey, verified=request.verify_tls)
-        return fetch.ask(request, session, gate)
+        return partial(self.hosts.gate, get_robots=get_robots, obey=obey, verified=request.verify_tls)
 
 
 def open_web(

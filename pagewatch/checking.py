@@ -7,8 +7,8 @@ from argparse import Namespace
 from pagewatch import config, setup
 from pagewatch.config import Configuration
 from pagewatch.css import check_selector
+from pagewatch.jsondata import check_path
 from pagewatch.notify import check_target
-from pagewatch.sources import check_path
 
 
 def checked(configuration: Configuration, file: str) -> Configuration:

@@ -31,7 +31,19 @@ def plan(watch: Watch, settings: Settings, past: WatchState, now: datetime) -> P
     blind = past.episode is not None and past.episode.unconditional
     validators = past.validators if usable and not audit and not blind else Validators()
     packed = past.identity in ("", NO)
-    return Plan(watch, past, recipe, request, validators, "gzip, deflate" if packed else "identity", audit)
+    plain = Plan(watch, past, recipe, request, validators, "gzip, deflate" if packed else "identity", audit)
+    return _with_hint(plain, now) if watch.hint and usable and not audit and past.episode is None else plain
+
+
+def _with_hint(plan: Plan, now: datetime) -> Plan:
+    """Hints spare a request while all is well: `length` where there are no validators, and a sitemap's lastmod for a
+    few days only, so that the page itself is asked for often enough."""
+    past = plan.past
+    if plan.watch.hint == "length":
+        kept = past.baseline
+        return replace(plan, length=kept.length if kept and not plan.validators else 0)
+    recent = past.last_verified is not None and timedelta(0) <= now - past.last_verified < AUDIT_AFTER
+    return replace(plan, verified=past.last_verified if recent else None)
 
 
 def is_edited(plan: Plan) -> bool:

@@ -17,11 +17,11 @@ from pagewatch import document, keys, top_level, values
 from pagewatch.document import Broken, Node, Scalar, Wrong
 from pagewatch.environment import fill, read_environment_file, secrets, without_password
 from pagewatch.errors import ConfigError
-from pagewatch.keys import NOT_YET, Entry
+from pagewatch.keys import Entry
 from pagewatch.model import STDOUT, Problem, Settings, Watch, split_attribute
 from pagewatch.values import duration
 
-__all__ = ["NOT_YET", "Configuration", "Place", "check", "duration", "line", "load", "read_environment_file"]
+__all__ = ["Configuration", "Place", "check", "duration", "line", "load", "read_environment_file"]
 
 SHORTEST_SECRET = 4  # shorter ones would blot out ordinary words
 UNNAMED = re.compile(r"watch [0-9]+")
@@ -64,9 +64,8 @@ class Configuration:
         return list({problem.watch: problem for problem in reversed(self.problems) if problem.watch}.values())
 
 
-def load(data: bytes, *, file: str, environment: Mapping[str, str], not_yet: frozenset[str] = NOT_YET) -> Configuration:
-    """Everything in the file, read and checked. `file` is its name in messages, `not_yet` what is refused although it
-    is right. Raises ConfigError."""
+def load(data: bytes, *, file: str, environment: Mapping[str, str]) -> Configuration:
+    """Everything in the file, read and checked. `file` is its name in messages. Raises ConfigError."""
     used: set[str] = set()
     try:
         root = document.read(data)
@@ -77,8 +76,8 @@ def load(data: bytes, *, file: str, environment: Mapping[str, str], not_yet: fro
     top, unknown = top_level.split(root)
     top = {key: fill(node, environment, used) for key, node in top.items()}
     settings, targets, wrong_settings = top_level.read(top)
-    defaults = _defaults(top.get("defaults"), frozenset(targets.lines), not_yet)
-    found = _Found(defaults, tuple(targets.lines), frozenset(targets.lines), settings.alert, not_yet)
+    defaults = _defaults(top.get("defaults"), frozenset(targets.lines))
+    found = _Found(defaults, tuple(targets.lines), frozenset(targets.lines), settings.alert)
     fatal = _of_file([*unknown, *wrong_settings, *defaults.problems]) + found.read(top.get("watches"))
     if targets.lines and not targets.usable:
         fatal += _of_file([(top["notify"].line, NOBODY)])
@@ -164,14 +163,14 @@ def _one_line(message: str, hidden: Iterable[str]) -> str:
 # ------------------------------------------------------------------------------------------------------ the watches
 
 
-def _defaults(node: Node | None, declared: frozenset[str], not_yet: frozenset[str]) -> Entry:
+def _defaults(node: Node | None, declared: frozenset[str]) -> Entry:
     if node is None or (isinstance(node, Scalar) and values.is_null(node) and not node.comment):
         return Entry()
     try:
         mapping = document.Mapping(values.entries("defaults", node, "a mapping of keys of a watch"), node.line, False)
     except Wrong as wrong:
         return Entry(problems=list(wrong.problems))
-    entry = keys.read(mapping, declared, not_yet)
+    entry = keys.read(mapping, declared)
     if "name" in entry.given:
         entry.problems.append((entry.given["name"].line, "name cannot be a default: names must differ"))
     return replace(entry, problems=[(number, f"defaults: {message}") for number, message in entry.problems])
@@ -185,7 +184,6 @@ class _Found:
     targets: tuple[str, ...]
     declared: frozenset[str]
     alert: tuple[str, ...] | None
-    not_yet: frozenset[str]
     watches: list[Watch] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -208,7 +206,7 @@ class _Found:
         if not isinstance(node, document.Mapping):
             self._refuse(node, number)
             return
-        entry = keys.combine(keys.read(node, self.declared, self.not_yet), self.defaults, node.line)
+        entry = keys.combine(keys.read(node, self.declared), self.defaults, node.line)
         url = keys.shown_url(entry)
         name = keys.shown_name(entry) or f"watch {number}"
         self.names.append(name)

@@ -22,7 +22,8 @@ from pagewatch.values import (
 
 FEED_PARTS = ("title", "link", "summary", "content", "author", "id", "published", "updated", "tags", "enclosures")
 FEED_KEYS = ("id", "link", "title")
-CONDITIONS = ("contains", "below", "above", "changed_by")
+NUMERIC = ("below", "above", "changed_by")
+CONDITIONS = ("contains", *NUMERIC)
 MARKS = {",": ",", ".": "."}
 NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 STEP = re.compile(r"[0-9]+(?:\.[0-9]+)?(?: ?%)?")
@@ -84,6 +85,14 @@ def when(key: str, node: Node) -> tuple[tuple[str, str, str], ...]:
     pairs = entries(key, node, f"a mapping: {either(CONDITIONS)}, such as {{below: 20}}")
     found = each(pairs, lambda pair: _conditions(key, *pair))
     return tuple(condition for conditions in found for condition in conditions) or _no_condition(key, node)
+
+
+def with_conditions(
+    number: tuple[tuple[str, str], ...], conditions: tuple[tuple[str, str, str], ...]
+) -> tuple[tuple[str, str], ...]:
+    """`number` with the fields that a condition takes for numbers."""
+    needed = {field: "" for field, name, _ in conditions if name in NUMERIC}
+    return tuple({**needed, **dict(number)}.items())
 
 
 def _conditions(key: str, name: Scalar, node: Node) -> tuple[tuple[str, str, str], ...]:

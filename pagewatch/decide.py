@@ -11,8 +11,20 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from pagewatch import conditional, diff, fingerprint, notices, schedule
-from pagewatch.answers import Deferred, Disallowed, FetchFailed, Missing, NoMatch, NotModified, Observation, Outcome
+from pagewatch import conditional, conditions, diff, fingerprint, notices, schedule
+from pagewatch.answers import (
+    Amount,
+    Deferred,
+    Disallowed,
+    Extract,
+    FetchFailed,
+    Missing,
+    NoMatch,
+    NotModified,
+    Observation,
+    Outcome,
+    Unaltered,
+)
 from pagewatch.model import Baseline, Candidate, Change, Decision, Episode, Notice, Pause, Plan, Result, WatchState
 from pagewatch.urls import normalise_url, without_login
 
@@ -45,6 +57,10 @@ def _of(plan: Plan, outcome: Outcome, now: datetime, recovered: bool) -> Decisio
             until = f" until {outcome.until:%Y-%m-%d %H:%M} UTC" if outcome.until else ""
             later = replace(_result(plan, "deferred", plan.past, "", outcome.reason + until), next_check=outcome.until)
             return Decision(plan.past, later)
+        case Unaltered():
+            state = _scheduled(plan, _looked(plan, now), schedule.interval_of(plan.watch, plan.past), now)
+            said = f"the site's sitemap says that it has not changed since {outcome.lastmod} (hint)"
+            return Decision(state, _result(plan, "fresh", state, "", said))
 
 
 # ------------------------------------------------------------------------------------------------- content was seen
@@ -66,15 +82,17 @@ def _observed(plan: Plan, seen: Observation, now: datetime, recovered: bool) -> 
 def _baseline(plan: Plan, seen: Observation, now: datetime, recovered: bool) -> Decision:
     past, first = plan.past, plan.past.baseline is None
     state = replace(_verified(plan, seen, now, differs=False), trusted=True, strikes=0, identity="")
+    numbers = seen.extract.amounts
+    state = replace(state, told=numbers, extremes=conditions.widened((), numbers))
     state = _scheduled(plan, state, schedule.interval_of(plan.watch, past), now)
     before = past.baseline.extract if past.baseline else None
-    change = diff.change(before, seen.extract)
+    change = diff.change(before, seen.extract, plan.watch)
     detail = _baseline_detail(plan, seen, change, first)
     result = replace(_result(plan, "baseline", state, "", detail), change=change)
+    gist = f"now {diff.short(change.new)}"
     if recovered and first:
-        gist = diff.gist(diff.change(None, seen.extract))
         return _telling(plan, Decision(state, result), "damaged", gist, detail, now)
-    return _recovery(plan, Decision(state, result), diff.gist(diff.change(None, seen.extract)), now)
+    return _recovery(plan, Decision(state, result), gist, now)
 
 
 def _baseline_detail(plan: Plan, seen: Observation, change: Change, first: bool) -> str:
@@ -84,8 +102,13 @@ def _baseline_detail(plan: Plan, seen: Observation, change: Change, first: bool)
     extract, watch = seen.extract, plan.watch
     if extract.matched == 0:
         parts.append("nothing there, which counts as a value (if_missing: ok)")
+    elif extract.items is not None:
+        parts.append(f"{len(extract.items):,} item{'s' if len(extract.items) != 1 else ''}")
     elif not extract.text and not extract.fields:
         parts.append("the watched part is there but empty")
+    parts += seen.remarks
+    if conditions.holds_already(watch, extract):
+        parts.append(f"{conditions.words(watch.when)} is true already: it is told when it becomes so again")
     if extract.matched > 1:
         parts.append(f"{extract.matched} elements match" + (", the first is watched" if watch.match == "first" else ""))
     fresh = seen.representation.fresh_for
@@ -100,13 +123,8 @@ def _baseline_detail(plan: Plan, seen: Observation, change: Change, first: bool)
 
 def _unchanged(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> Decision:
     state = _verified(plan, seen, now, differs=False)
-    same = replace(
-        kept,
-        extract=seen.extract,
-        url=seen.representation.url,
-        body_digest=fingerprint.body_digest(seen.representation),
-    )
-    state = replace(state, baseline=same)
+    assert state.baseline is not None
+    state = replace(state, baseline=replace(state.baseline, seen=kept.seen))
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=False), now)
     result = _result(plan, "unchanged", state, "", _moved(seen.representation.moved_to))
     return _recovery(plan, Decision(state, result), "the watched content is the same as before", now)
@@ -132,18 +150,32 @@ def _changed(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> De
     state = _verified(plan, seen, now, differs=True)
     state = replace(state, changes=state.changes + 1, events=state.events + 1, last_changed=now)
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=True), now)
-    change = diff.change(kept.extract, seen.extract)
-    detail = "; ".join(filter(None, (_trust_detail(plan, state), _moved(seen.representation.moved_to))))
+    change = replace(diff.change(kept.extract, seen.extract, plan.watch), fates=seen.fates)
+    change = conditions.with_numbers(change, kept.extract, seen.extract, plan.past.extremes)
+    part = conditions.told(plan.watch, plan.past, seen.extract, change)
+    muted = f"muted by {part}" if isinstance(part, str) else ""
+    detail = "; ".join(filter(None, (muted, _trust_detail(plan, state), _moved(seen.representation.moved_to))))
     result = replace(_result(plan, "changed", state, "", detail), change=change)
-    trouble = _told_trouble(plan.past)
-    title, body = notices.changed(
-        plan.watch.name, plan.watch.url, diff.gist(change), diff.text(change), _remarks(detail, trouble)
-    )
+    if isinstance(part, str):
+        return _recovery(plan, Decision(state, result), f"now {diff.short(change.new)}", now)
+    return _told(plan, Decision(replace(state, told=_numbers(plan.past, seen.extract)), result), part, now)
+
+
+def _told(plan: Plan, decision: Decision, change: Change, now: datetime) -> Decision:
+    """A change is told, and with it that the watch is well again if its trouble was told."""
+    state, trouble = decision.state, _told_trouble(plan.past)
+    remarks = _remarks(decision.result.detail, trouble)
+    title, body = notices.changed(plan.watch.name, plan.watch.url, diff.gist(change), diff.text(change), remarks)
     told = _notices(plan, state, "changed", (title, body), plan.watch.targets, now)
     others = tuple(name for name in plan.watch.alerts if name not in plan.watch.targets)
     if trouble and others:
         told += _notices(plan, state, "recovered", (title, body), others, now)
-    return Decision(state, result, told)
+    return replace(decision, notices=told)
+
+
+def _numbers(past: WatchState, seen: Extract) -> tuple[Amount, ...]:
+    """The numbers that have been told by now; of a field that is not there those that were."""
+    return tuple({amount.field: amount for amount in (*past.told, *seen.amounts)}.values())
 
 
 def _trust_detail(plan: Plan, state: WatchState) -> str:
@@ -171,10 +203,14 @@ def _not_modified(plan: Plan, answer: NotModified, now: datetime) -> Decision:
 def _verified(plan: Plan, seen: Observation, now: datetime, differs: bool) -> WatchState:
     """The state after watched content was seen: its baseline, its validators, no trouble."""
     answer = seen.representation
-    baseline = Baseline(plan.recipe, seen.fingerprint, seen.extract, now, answer.url, fingerprint.body_digest(answer))
+    body = fingerprint.body_digest(answer)
+    read = (answer.url, body, answer.length, answer.source)
+    baseline = Baseline(plan.recipe, seen.fingerprint, seen.extract, now, *read)
     state = conditional.after_full(replace(plan, past=_well(plan, now)), seen, differs)
     fresh = _fresh_until(plan, answer.fresh_for, now)
+    extremes = conditions.widened(state.extremes, seen.extract.amounts)
     state = replace(state, baseline=baseline, candidate=None, fresh_until=fresh, moved_to=answer.moved_to)
+    state = replace(state, extremes=extremes)
     return replace(state, last_verified=now, last_full=now)
 
 

@@ -7,51 +7,94 @@ bounded.
 from __future__ import annotations
 
 import difflib
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 
 from pagewatch.answers import Extract, Item
-from pagewatch.model import Change
+from pagewatch.fingerprint import comparable_fields, comparable_item
+from pagewatch.model import Change, Watch
 
 SHORT = 120  # characters of a value that is shown whole, as old → new
 WORDS_AROUND = 6  # kept on both sides of what changed inside one line
 CONTEXT = 40  # characters kept there where there are no words
 MOST_LINES = 2_000  # above this, lines are compared as a multiset: SequenceMatcher is quadratic
 NOTHING = "(none)"
+MOST_DETAILS = 6  # parts of an item that are shown beside its name
+MOST_ITEMS = 1_000  # that the text of a set of items names
 
 
-def change(old: Extract | None, new: Extract) -> Change:
+def change(old: Extract | None, new: Extract, watch: Watch) -> Change:
     """What differs; `old` is None where there is none or its text is lost."""
     if old is None:
-        return Change(None, new.text)
-    return Change(old.text, new.text, *_items(old, new), fields=_fields(old, new))
+        return Change(None, words(new))
+    return Change(words(old), words(new), *_items(old, new, watch), fields=_fields(old, new))
 
 
-def _items(old: Extract, new: Extract) -> tuple[tuple[Item, ...], tuple[Item, ...], tuple[tuple[str, str, str], ...]]:
-    before = {item.key: item for item in old.items or ()}
-    after = {item.key: item for item in new.items or ()}
-    added = tuple(item for key, item in after.items() if key not in before)
-    removed = tuple(item for key, item in before.items() if key not in after)
-    both = ((key, before[key].text, item.text) for key, item in after.items() if key in before)
-    return added, removed, tuple(row for row in both if row[1] != row[2])
+def words(extract: Extract) -> str:
+    """The watched part as one text: of items their names, a line each."""
+    if extract.items is None:
+        return extract.text
+    names = [_one_line(item) for item in extract.items[:MOST_ITEMS]]
+    left = len(extract.items) - len(names)
+    return "\n".join([*names, f"… and {left:,} more"] if left else names)
+
+
+def _items(
+    old: Extract, new: Extract, watch: Watch
+) -> tuple[tuple[Item, ...], tuple[Item, ...], tuple[tuple[Item, Item], ...]]:
+    """Items added, removed and updated. Items of one key are told apart by what is in them; what is left of them on
+    both sides has been updated."""
+    if old.items is None or new.items is None:
+        return (), (), ()
+    before, after = _by_key(old.items), _by_key(new.items)
+    added, removed, updated = [], [], []
+    for key in dict.fromkeys([*after, *before]):
+        came, went = after.get(key, []), before.get(key, [])
+        came, went = _without_equals(came, went, watch) if came != went else ([], [])
+        updated += list(zip(went, came, strict=False))
+        added += came[len(went) :]
+        removed += went[len(came) :]
+    return tuple(added), tuple(removed), tuple(updated)
+
+
+def _by_key(items: Iterable[Item]) -> dict[str, list[Item]]:
+    groups = defaultdict(list)
+    for item in items:
+        groups[item.key].append(item)
+    return groups
+
+
+def _without_equals(came: list[Item], went: list[Item], watch: Watch) -> tuple[list[Item], list[Item]]:
+    left = [(comparable_item(item, watch), item) for item in went]
+    differing = []
+    for item in came:
+        form = comparable_item(item, watch)
+        at = next((at for at, (other, _) in enumerate(left) if other == form), None)
+        if at is None:
+            differing.append(item)
+        else:
+            del left[at]
+    return differing, [item for _, item in left]
 
 
 def _fields(old: Extract, new: Extract) -> tuple[tuple[str, str | None, str | None], ...]:
-    before, after = dict(old.fields), dict(new.fields)
+    before, after = comparable_fields(old), comparable_fields(new)
+    texts, others = dict(new.fields), dict(old.fields)
     names = [*after, *(name for name in before if name not in after)]
-    return tuple((n, before.get(n), after.get(n)) for n in names if before.get(n) != after.get(n))
+    return tuple((n, others.get(n), texts.get(n)) for n in names if before.get(n) != after.get(n))
 
 
 def gist(change: Change) -> str:
     """The change in one short line, for a title."""
     if change.fields:
-        return ", ".join(f"{name}: {short(old)} → {short(new)}" for name, old, new in change.fields)
+        return ", ".join(_step(change, name, short(old), short(new)) for name, old, new in change.fields)
     if change.added or change.removed or change.updated:
         return _counts(change)
     if change.old is None:
         return f"now {short(change.new)}"
     if _is_short(change.old) and _is_short(change.new):
-        return f"{short(change.old)} → {short(change.new)}"
-    added, removed = _line_differences(change.old, change.new or "")
+        return _step(change, "", short(change.old), short(change.new))
+    added, removed = line_differences(change.old, change.new or "")
     if len(added) == len(removed) == 1:
         return " → ".join(_within(removed[0], added[0])[0])
     sets = ((len(added), "added"), (len(removed), "removed"))
@@ -62,35 +105,85 @@ def gist(change: Change) -> str:
 def text(change: Change) -> str:
     """The change in full, additions first; one line each begins with +, − or is `old → new`."""
     if change.fields:
-        return "\n".join(f"{name}: {_whole(old)} → {_whole(new)}" for name, old, new in change.fields)
+        return "\n".join(_step(change, name, _whole(old), _whole(new)) for name, old, new in change.fields)
     if change.added or change.removed or change.updated:
         return "\n".join(_item_lines(change))
     if change.old is None:
         return f"Now: {_whole(change.new)}\nThe text before is not known any more."
     if _is_short(change.old) and _is_short(change.new):
-        return f"{_whole(change.old)} → {_whole(change.new)}"
-    added, removed = _line_differences(change.old, change.new or "")
+        return _step(change, "", _whole(change.old), _whole(change.new))
+    added, removed = line_differences(change.old, change.new or "")
     if len(added) == len(removed) == 1:
         return "\n".join(" → ".join(pair) for pair in _within(removed[0], added[0]))
     return "\n".join([*(f"+ {line}" for line in added), *(f"− {line}" for line in removed)])
 
 
+def _step(change: Change, name: str, old: str, new: str) -> str:
+    """`price: 20 → 18`, and how far that is where it is a number."""
+    said = dict(change.numbers).get(name, "")
+    return f"{f'{name}: ' if name else ''}{old} → {new}{f' ({said})' if said else ''}"
+
+
 def _counts(change: Change) -> str:
+    """How many items; where it is one, which."""
     sets = ((len(change.added), "added"), (len(change.removed), "removed"), (len(change.updated), "updated"))
     counts = ", ".join(f"{n} {word}" for n, word in sets if n)
-    names = [item.text or item.key for item in (*change.added, *change.removed)] or [
-        new for _, _, new in change.updated
-    ]
-    return f"{counts}: {short(names[0])}"
+    if len(change.updated) == sum(n for n, _ in sets) == 1:
+        return short("; ".join(_updates(*change.updated[0])))
+    first = next(iter((*change.added, *(new for _, new in change.updated), *change.removed)))
+    return f"{counts}: {short(_name(first))}"
 
 
 def _item_lines(change: Change) -> list[str]:
-    lines = [
-        f"+ {item.text or item.key}" + (f"\n  {item.link}" if item.link and item.link != item.text else "")
-        for item in change.added
-    ]
-    lines += [f"{_whole(old)} → {_whole(new)}" for _, old, new in change.updated]
-    return lines + [f"− {item.text or item.key}" for item in change.removed]
+    fates = dict(change.fates)
+    lines = [line for item in change.added for line in [f"+ {_name(item)}", *_details(item)]]
+    for old, new in change.updated:
+        lines += [f"~ {line}" for line in _updates(old, new)]
+        lines += [f"  {new.link}"] if new.link else []
+    gone = ((item, fates.get(item.key, "")) for item in change.removed)
+    return lines + [f"− {_name(item)}{f' ({fate})' if fate else ''}" for item, fate in gone]
+
+
+def _name(item: Item) -> str:
+    return item.text or item.key
+
+
+def _details(item: Item) -> list[str]:
+    """What an item has beside its name: short fields, and its link."""
+    known = {_name(item), item.link, item.key, None, ""}
+    fields = [f"  {name}: {short(value)}" for name, value in item.fields if value not in known]
+    return [*fields[:MOST_DETAILS], *([f"  {item.link}"] if item.link and item.link != _name(item) else [])]
+
+
+def _one_line(item: Item) -> str:
+    return _name(item).replace("\n", " ") + "".join(f", {detail.strip()}" for detail in _details(item))
+
+
+def _updates(old: Item, new: Item) -> list[str]:
+    """What is different in an item, part by part."""
+    if not new.fields:
+        pairs = [(old.text, new.text)] if "\n" not in old.text + new.text else _line_pairs(old.text, new.text)
+        lines = [f"{short(before)} → {short(after)}" for before, after in pairs]
+        return [f"{short(new.key)}: {lines[0]}", *lines[1:]] if new.key not in new.text else lines
+    before = dict(old.fields)
+    parts = [(n, before.get(n), value) for n, value in new.fields if before.get(n) != value]
+    return [f"{short(_name(new))}: {name}: {short(was)} → {short(now)}" for name, was, now in parts]
+
+
+def texts_of(old: Item, new: Item) -> tuple[str, str]:
+    """An item before and after: its text or, where it has fields, its name and those that differ."""
+    if not new.fields:
+        return old.text, new.text
+    before, after = dict(old.fields), dict(new.fields)
+    differing = [name for name in after if before.get(name) != after[name]]
+    was = [f"{name}: {_whole(before.get(name))}" for name in differing]
+    return "\n".join([_name(old), *was]), "\n".join([_name(new), *(f"{n}: {_whole(after[n])}" for n in differing)])
+
+
+def _line_pairs(old: str, new: str) -> list[tuple[str, str]]:
+    added, removed = line_differences(old, new)
+    width = max(len(added), len(removed))
+    return list(zip([*removed, *[""] * (width - len(removed))], [*added, *[""] * (width - len(added))], strict=True))
 
 
 def _is_short(value: str | None) -> bool:
@@ -107,7 +200,7 @@ def _whole(value: str | None) -> str:
     return NOTHING if value is None or value == "" else value
 
 
-def _line_differences(old: str, new: str) -> tuple[list[str], list[str]]:
+def line_differences(old: str, new: str) -> tuple[list[str], list[str]]:
     """Lines that came and lines that went, each in page order; lines that only moved are both."""
     before, after = old.split("\n"), new.split("\n")
     if len(before) + len(after) > MOST_LINES:

@@ -16,7 +16,8 @@ import warnings
 from dataclasses import MISSING, fields
 from functools import lru_cache
 
-from pagewatch.answers import Extract, Representation
+from pagewatch import amounts
+from pagewatch.answers import Amount, Extract, Item, Representation
 from pagewatch.model import Settings, Watch
 from pagewatch.urls import credentials, without_login
 
@@ -75,14 +76,38 @@ def fingerprint(extract: Extract, watch: Watch) -> str:
     """
     content: list[object]
     if extract.items is not None:
-        content = ["items", sorted([item.key, collapse(item.text), _by_name(item.fields)] for item in extract.items)]
+        content = ["items", sorted([item.key, *comparable_item(item, watch)] for item in extract.items)]
     elif extract.fields:
-        content = ["fields", _by_name(extract.fields)]
+        content = ["fields", sorted(comparable_fields(extract).items())]
+    elif extract.amounts:
+        content = list(_number(extract.amounts[0]))
     elif watch.ignore_order:
         content = ["lines", extract.matched > 0, sorted(collapse(line) for line in extract.text.split("\n"))]
     else:
         content = ["text", extract.matched > 0, collapse(extract.text)]
     return f"{SCHEME}:{_sha256(content)}"
+
+
+def comparable_item(item: Item, watch: Watch) -> list[object]:
+    """What of an item is compared beside its key: its fields or, where it has none, its text. The numbers in fields
+    are read without looking back: what an item's text leaves open is the same for all items."""
+    if not item.fields:
+        return [collapse(item.text), []]
+    numbers = dict(watch.number)
+    read = (amounts.read(value, numbers[name], name) for name, value in item.fields if value and name in numbers)
+    found = tuple(amount for amount in read if amount is not None)
+    return ["", sorted(comparable_fields(Extract("", item.fields, amounts=found)).items())]
+
+
+def comparable_fields(extract: Extract) -> dict[str, list[str]]:
+    """The fields by name as they are compared: a null is not an empty value, and numbers count by their value."""
+    numbers = {amount.field: _number(amount) for amount in extract.amounts}
+    texts = {name: ["null" if value is None else "text", collapse(value or "")] for name, value in extract.fields}
+    return {name: numbers.get(name, text) for name, text in texts.items()}
+
+
+def _number(amount: Amount) -> list[str]:
+    return ["number", amount.low, amount.high]
 
 
 def recipe(watch: Watch) -> str:
@@ -103,10 +128,6 @@ def body_digest(representation: Representation) -> str:
     """A digest of the bytes and of what decides how they are read: the same digest need not be parsed again."""
     body = representation.digest or hashlib.sha256(representation.body).hexdigest()
     return _sha256([body, representation.media_type, representation.charset, representation.url])
-
-
-def _by_name(values: tuple[tuple[str, str | None], ...]) -> list[list[object]]:
-    return sorted([name, value is not None, collapse(value or "")] for name, value in values)
 
 
 def _sha256(content: object) -> str:

@@ -174,6 +174,11 @@ def media_type(fields: Fields) -> str:
     return found.group().lower() if found else ""
 
 
+def is_xml(media_type: str) -> bool:
+    """RFC 7303 §4.2 and §9.6."""
+    return media_type in ("application/xml", "text/xml") or media_type.endswith("+xml")
+
+
 def charset(fields: Fields) -> str:
     """The charset parameter as written, without quotes: the first of several, "" if there is none."""
     found = _PARAMETER.search(next(reversed(fields.lines("content-type")), ""))

@@ -22,6 +22,7 @@ from pagewatch.fingerprint import normalise
 
 DEEPEST = 200  # levels
 LONGEST_INTEGER = 4000  # digits; Python turns no more than 4,300 of them into an int
+LONGEST_AMOUNT = 40  # digits
 WHOLE = 300  # a number with an exponent below this is written out where it is whole
 
 _PREFIX = re.compile(r"\s*(?:\)\]\}',?|while\s*\(1\)\s*;|for\s*\(;;\)\s*;)")  # against being run as a script elsewhere
@@ -99,6 +100,15 @@ def text_of(value: Any, ignore_order: bool = False) -> str:
     if ignore_order and isinstance(value, list):
         return "\n".join(" ".join(_written(part, "", True).split()) for part in value)
     return _written(value, "", ignore_order)
+
+
+def plain(number: int | float | Decimal) -> str | None:
+    """All digits of a number, without an exponent; None for one that is too long to be anybody's amount."""
+    exact = Decimal(repr(number) if isinstance(number, float) else number)
+    if abs(exact.adjusted()) > LONGEST_AMOUNT or len(exact.as_tuple().digits) > LONGEST_AMOUNT:
+        return None
+    text = format(exact, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 # --------------------------------------------------------------------------------------------------------- reading

@@ -1,7 +1,7 @@
 """The keys of a watch: what each may hold, which go together, and the Watch that they make.
 
-Every key of the table is read and checked here, also those whose behaviour is not there yet (`NOT_YET`): none is
-silently ignored. All that is wrong in a watch is said at once, as (line, message).
+Every key of the table is read and checked here: none is silently ignored. All that is wrong in a watch is said at
+once, as (line, message).
 """
 
 from __future__ import annotations
@@ -17,13 +17,6 @@ from pagewatch.document import Broken, Mapping, Node, Scalar, Wrong
 from pagewatch.environment import without_password
 from pagewatch.model import Every, Watch
 
-# What is checked and then refused: take a name out of this set and the key works.
-NOT_YET = frozenset(
-    {
-        *("fields: list", "hint", "items", "key", "number", "only", "render"),
-        *("source: feed", "source: sitemap", "verify_removed", "when"),
-    }
-)
 SOURCES = ("page", "feed", "sitemap", "json", "text")
 TOP_LEVEL = ("contact", "user_agent", "gap", "notify", "alert", "defaults", "watches")
 MEANT = {  # what people write who come from other programs
@@ -72,6 +65,12 @@ def _body(key: str, node: Node) -> dict[str, Any]:
     return dict(zip(("body", "body_type"), request_keys.body(key, node), strict=True))
 
 
+def _render(key: str, node: Node) -> dict[str, Any]:
+    if values.flag(key, node):
+        raise Wrong(node.line, f"{key} is not available yet: what scripts build in a browser cannot be watched")
+    return {}
+
+
 KEYS: dict[str, Read] = {
     "name": _name,
     "url": _as_is(request_keys.url),
@@ -106,7 +105,7 @@ KEYS: dict[str, Read] = {
     "robots": lambda key, node: {"robots_reason": request_keys.robots(key, node)},
     "hint": _choice("sitemap", "length"),
     "verify_removed": _as_is(values.flag),
-    "render": _as_is(values.flag),
+    "render": _render,
 }
 
 # The sources for which a key means something; a key that is not here is for all.
@@ -118,13 +117,14 @@ ONLY_FOR = {
     "key": ("page", "json", "feed"),
     "fields": ("page", "json", "feed"),
     "ignore": ("page", "json"),
+    "number": ("page", "json", "text"),
     "verify_removed": ("page", "json", "sitemap"),
     "render": ("page",),
 }
 
 
 # The keys that depend on others, see `_contradictions`.
-RELATED = frozenset({"key", "fields", "verify_removed", "hint", "number", "when"})
+RELATED = frozenset({"key", "fields", "items", "verify_removed", "hint", "number", "when"})
 
 
 @dataclass
@@ -141,7 +141,7 @@ class Entry:
         return next(made, getattr(Watch, attribute, ""))
 
 
-def read(mapping: Mapping, declared: frozenset[str], not_yet: frozenset[str]) -> Entry:
+def read(mapping: Mapping, declared: frozenset[str]) -> Entry:
     """Each key by itself. `declared` are the names of the targets there are."""
     entry = Entry()
     for key, node in mapping.entries:
@@ -150,7 +150,6 @@ def read(mapping: Mapping, declared: frozenset[str], not_yet: frozenset[str]) ->
             made = _read(key, node)
             if key.text == "notify":
                 known_targets(key.text, node, declared)
-            _refuse_what_is_not_there(key.text, made, node, not_yet)
             entry.made[key.text] = made
         except Wrong as wrong:
             entry.problems += wrong.problems
@@ -195,14 +194,6 @@ def known_targets(key: str, node: Node, declared: frozenset[str]) -> None:
         raise Wrong.together(problems)
 
 
-def _refuse_what_is_not_there(key: str, made: dict[str, Any], node: Node, not_yet: frozenset[str]) -> None:
-    names = {key, f"{key}: {made.get(key)}" if key == "source" else f"{key}: list" if "counted" in made else key}
-    missing = sorted(names & not_yet)
-    if missing and any(value != getattr(Watch, attribute, None) for attribute, value in made.items()):
-        shown = {"fields: list": "fields as a list"}.get(missing[0], missing[0])
-        raise Wrong(node.line, f"{shown} is not available yet")
-
-
 # ---------------------------------------------------------------------------------------------- keys that go together
 
 
@@ -237,20 +228,27 @@ def _contradictions(entry: Entry) -> Iterator[tuple[int, str]]:
         yield given["fields"].line, f"fields is a list for a feed, such as [{', '.join(content_keys.FEED_PARTS[:3])}]"
     if entry.value("verify_removed") and not (entry.value("items") or entry.value("key") or source == "sitemap"):
         yield given["verify_removed"].line, "verify_removed is of no use without items"
-    if entry.value("hint") == "length" and entry.value("body") is not None:
-        yield given["hint"].line, "hint: length asks with HEAD, which has no body: take one of them out"
+    if entry.value("hint") and entry.value("body") is not None:
+        yield given["hint"].line, "a hint is about a page that is asked for with GET: take hint or body out"
+    if entry.value("path") and entry.value("items"):
+        yield given["items"].line, "items is a CSS selector, and path leads into JSON: with path, write key alone"
     yield from _fields_that_are_not_there(entry)
 
 
 def _fields_that_are_not_there(entry: Entry) -> Iterator[tuple[int, str]]:
-    fields = dict(entry.value("fields"))
+    fields = dict.fromkeys([name for name, _ in entry.value("fields")] or entry.value("counted"))
+    records = entry.value("items") or entry.value("key") or entry.value("source") in ("feed", "sitemap")
     for key in ("number", "when"):
+        line = entry.given[key].line if key in entry.given else 0
         for name, *rest in entry.value(key):
-            line = entry.given[key].line
+            numeric = key == "number" or rest[0] in content_keys.NUMERIC
             if name and name not in fields:
                 yield line, f"{key}: there is no field {values.shown(name)}{values.nearest(name, fields)}"
-            elif fields and not name and rest[0] in ("below", "above", "changed_by"):
-                yield line, f"{key}: say which field is meant, such as {next(iter(fields))}: {{{rest[0]}: …}}"
+            elif numeric and not name and (fields or records):
+                example = f"{next(iter(fields), 'price')}: {'true' if key == 'number' else f'{{{rest[0]}: …}}'}"
+                yield line, f"{key}: say which field is meant, such as {example}"
+            elif records and rest[0] == "changed_by":
+                yield line, "when: changed_by counts from the number told last, which is not known of each item"
 
 
 def watch(entry: Entry, line: int, everybody: tuple[str, ...], alert: tuple[str, ...] | None) -> Watch:
@@ -259,6 +257,7 @@ def watch(entry: Entry, line: int, everybody: tuple[str, ...], alert: tuple[str,
     attributes.setdefault("every", Every(timedelta(days=1), timedelta(days=1)))
     attributes.setdefault("name", shown_name(entry))
     targets = attributes.setdefault("targets", everybody)
+    attributes["number"] = content_keys.with_conditions(attributes.get("number", ()), attributes.get("when", ()))
     attributes["alerts"] = targets if alert is None else alert
     if any(name.lower() == "content-type" for name, _ in attributes.get("headers", ())):
         attributes["body_type"] = ""

@@ -22,6 +22,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from pagewatch import css
 from pagewatch.answers import FetchFailed
+from pagewatch.http_headers import is_xml
 
 Node = Any  # an lxml element: lxml has no types
 
@@ -112,10 +113,6 @@ def _has_flood(text: str) -> bool:
     long_parts = (part for part in text.split(">") if len(part) >= SHORTEST_FLOOD)
     tags = (part[part.rfind("<") :].split() for part in long_parts)
     return any(len(words) > MOST_ATTRIBUTES and _OPENING.match(words[0]) for words in tags if words)
-
-
-def is_xml(media_type: str) -> bool:
-    return media_type in ("application/xml", "text/xml") or media_type.endswith("+xml")
 
 
 # ------------------------------------------------------------------------------------------------------- parsing

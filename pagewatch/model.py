@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from pagewatch.answers import NO_VALIDATORS, Extract, Item, Validators
+from pagewatch.answers import NO_VALIDATORS, Amount, Extract, Item, Validators
 
 VERSION = "1.0.0"  # of the program, in its User-Agent; pyproject.toml says the same
 
@@ -131,7 +131,7 @@ class Baseline:
     """The last good content. `extract` is None where its stored text is lost: comparing goes on by fingerprint.
 
     `url` is the final URL it came from, `body_digest` the SHA-256 of the bytes (with media type and URL) it was read
-    from.
+    from, `length` their number, `source` how they were read.
     """
 
     recipe: str
@@ -140,6 +140,8 @@ class Baseline:
     seen: datetime
     url: str = ""
     body_digest: str = ""
+    length: int = 0
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,8 @@ class WatchState:
     """All that is remembered of one watch, under an id given at first sight; the name may change.
 
     `recipe` and `request` are digests of what was looked at last and how it was asked for, `select` of what, for a
-    renamed watch to be known again. `trusted` is False once the audit has found the server's validators to lie,
+    renamed watch to be known again. `told` are the numbers that were told last, `extremes` the lowest and the highest
+    seen. `trusted` is False once the audit has found the server's validators to lie,
     `strikes` counts audits that found a change behind a 304. `identity` is the state of the rule about a repeated
     ETag (see `conditional`). `last_full` is the last 200. `misses` are 404s in a row, `failures` failed looks in a
     row, `errors` those with an HTTP answer, `unreachable` those without, `events` numbers the notices, `same` counts
@@ -207,6 +210,8 @@ class WatchState:
     moved_to: str = ""
     checks: int = 0
     changes: int = 0
+    told: tuple[Amount, ...] = ()
+    extremes: tuple[Amount, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -262,7 +267,8 @@ class Plan:
     """How a watch is looked at this time: its definition, what is remembered of it, and what is sent.
 
     `recipe` and `request` are digests of the definition (`fingerprint`), `validators` those that are sent, none at an
-    `audit`.
+    `audit`. Hints: `length` is that of the body which need not be asked for again, 0 where it is to be; nor need it be
+    if the site's sitemap knows of no change since `verified`.
     """
 
     watch: Watch
@@ -272,18 +278,24 @@ class Plan:
     validators: Validators = NO_VALIDATORS
     accept_encoding: str = "gzip, deflate"
     audit: bool = False
+    length: int = 0
+    verified: datetime | None = None
 
 
 @dataclass(frozen=True)
 class Change:
-    """What differs between two extracts. `updated` are (key, old, new); `fields` are (name, old, new), None: null."""
+    """What differs between two extracts. `updated` are (old, new); `fields` are (name, old, new), None: null.
+    `numbers` says of fields how far their numbers went, `fates` of removed items, by key, what became of their pages.
+    """
 
     old: str | None
     new: str | None
     added: tuple[Item, ...] = ()
     removed: tuple[Item, ...] = ()
-    updated: tuple[tuple[str, str, str], ...] = ()
+    updated: tuple[tuple[Item, Item], ...] = ()
     fields: tuple[tuple[str, str | None, str | None], ...] = ()
+    numbers: tuple[tuple[str, str], ...] = ()
+    fates: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def _object(result: Result, style: Style) -> dict[str, Any]:
         "new": style.clean_or_none(change.new),
         "added": [_item(item, style) for item in change.added],
         "removed": [_item(item, style) for item in change.removed],
-        "updated": [dict(zip(("key", "old", "new"), map(style.clean, row), strict=True)) for row in change.updated],
+        "updated": [_update(old, new, style) for old, new in change.updated],
         "fields": {
             name: {"old": style.clean_or_none(old), "new": style.clean_or_none(new)} for name, old, new in change.fields
         },
@@ -122,7 +122,13 @@ def _object(result: Result, style: Style) -> dict[str, Any]:
 
 
 def _item(item: Item, style: Style) -> dict[str, str]:
-    return {"key": style.clean(item.key), "text": style.clean(item.text), "link": style.clean(item.link)}
+    link = item.link or (item.key if item.key.startswith(("http://", "https://")) else "")
+    return {"key": style.clean(item.key), "text": style.clean(item.text or item.key), "link": style.clean(link)}
+
+
+def _update(old: Item, new: Item, style: Style) -> dict[str, str]:
+    before, after = diff.texts_of(old, new)
+    return {"key": style.clean(new.key), "old": style.clean(before), "new": style.clean(after)}
 
 
 def timestamp(time: datetime | None) -> str | None:

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta, timezone
 from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from pagewatch.answers import Extract, Item, Validators
+from pagewatch.answers import Amount, Extract, Item, Validators
 from pagewatch.model import Baseline, Candidate, Episode, Pause
 
 VERSION = 1  # of the document: a higher one is not touched
@@ -166,6 +166,7 @@ _LEAVES = {
     "bytes": _Codec(lambda value: value.decode("latin-1"), lambda value: value.encode("latin-1")),
     "datetime": _Codec(time_text, time_value),
     "timedelta": _Codec(_seconds, lambda value: timedelta(seconds=value)),
+    "Amount": _nested(Amount),
     "Baseline": _nested(Baseline),
     "Candidate": _nested(Candidate),
     "Episode": _nested(Episode),

@@ -156,3 +156,12 @@ def _mapped(host: str) -> str:
 
 def _ascii_label(label: str) -> str:
     return label if label.isascii() else "xn--" + label.encode("punycode").decode("ascii")
+
+
+def absolute(base: str, reference: str | None) -> str:
+    """Where a link leads (RFC 3986 §5); "" if not to a page of the web."""
+    try:
+        link = urljoin(base, (reference or "").strip())
+    except ValueError:
+        return ""
+    return link if link.lower().startswith(("http://", "https://")) else ""

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pagewatch import config, document
 from pagewatch.errors import ConfigError
-from pagewatch.keys import KEYS, NOT_YET, TOP_LEVEL
+from pagewatch.keys import KEYS, TOP_LEVEL
 from pagewatch.model import STDOUT, Every, Problem
 from pagewatch.values import ENDLESS
 
@@ -27,7 +27,6 @@ SCHEMA = json.loads((PROJECT / "pagewatch" / "watches.schema.json").read_text(en
 SHIPPED = PROJECT / "watches.yaml"
 
 WATCH = "watches:\n- name: w\n  url: https://example.org/p\n"
-EVERYTHING: frozenset[str] = frozenset()  # keys that are not available yet: none
 
 CHECKED = """\
 notify:
@@ -66,9 +65,9 @@ watches:
 """
 
 
-def load(text: str | bytes, not_yet: frozenset[str] = EVERYTHING, **environment: str) -> config.Configuration:
+def load(text: str | bytes, **environment: str) -> config.Configuration:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    return config.load(data, file="watches.yaml", environment=environment, not_yet=not_yet)
+    return config.load(data, file="watches.yaml", environment=environment)
 
 
 def assert_lines(told: Iterable[str]) -> None:
@@ -106,9 +105,8 @@ def ids(rows: list[dict[str, Any]]) -> list[str]:
 
 @pytest.mark.parametrize("row", ROWS, ids=ids(ROWS))
 def test_the_table_of_configurations(row: dict[str, Any]) -> None:
-    not_yet = NOT_YET if row.get("not_yet") else EVERYTHING
     try:
-        found = load(text_of(row), not_yet, **row.get("env", {}))
+        found = load(text_of(row), **row.get("env", {}))
     except ConfigError as error:
         assert list(error.problems) == row.get("error"), "the run is stopped"
         return
@@ -216,7 +214,7 @@ def test_the_examples_in_the_shipped_file_work_when_their_sign_is_taken_away() -
     text = SHIPPED.read_text(encoding="utf-8")
     text = re.sub(r"(?m)^( *)#(- |  |(?=\w+:))", r"\1\2", text)
     used = dict.fromkeys(re.findall(r"\$\{(\w+)\}", text), "value")
-    found = load(text, NOT_YET, **used)
+    found = load(text, **used)
     assert lines(found) == []
     assert len(found.watches) == 6 and len(found.settings.targets) == 4
     assert schema_allows(text)
@@ -355,23 +353,6 @@ def test_an_error_of_the_file_carries_the_settings() -> None:
         'watches.yaml:2: unknown key "watchs"; did you mean watches?',
     )
     assert str(raised.value) == "\n".join(raised.value.problems)
-
-
-# --------------------------------------------------------------------------------------------- keys not there yet
-
-
-def test_a_key_works_when_its_name_is_taken_out_of_the_constant() -> None:
-    text = WATCH + "  items: li\n  number: true\n"
-    assert lines(load(text, NOT_YET)) == [
-        'watches.yaml:4: watch "w": items is not available yet',
-        'watches.yaml:5: watch "w": number is not available yet',
-    ]
-    assert lines(load(text, NOT_YET - {"items"})) == ['watches.yaml:5: watch "w": number is not available yet']
-    assert load(text, NOT_YET - {"items", "number"}).watches[0].items == "li"
-
-
-def test_only_keys_of_later_issues_are_not_there_yet() -> None:
-    assert {name.partition(":")[0] for name in NOT_YET} <= KEYS.keys()
 
 
 # -------------------------------------------------------------------------------------------- the expensive checks

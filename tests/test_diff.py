@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from pagewatch import diff
 from pagewatch.answers import Extract, Item
 from pagewatch.model import Change
+from tests.values import watch
 
 PARAGRAPH = " ".join(f"word{number}" for number in range(400))
 CHARACTERS = "".join(chr(0x4E00 + number) for number in range(1200))  # a text without spaces
 
 
 def changed(old: str, new: str) -> Change:
-    return diff.change(Extract(old), Extract(new))
+    return diff.change(Extract(old), Extract(new), watch())
 
 
 @pytest.mark.parametrize(
@@ -57,20 +58,20 @@ def test_an_addition_at_the_end_of_a_long_line_is_shown() -> None:
 def test_fields_are_told_by_name_and_null_is_no_value() -> None:
     old = Extract("", fields=(("price", "20"), ("stock", None), ("size", "M")))
     new = Extract("", fields=(("price", "18"), ("stock", "3"), ("size", "M")))
-    assert diff.gist(diff.change(old, new)) == "price: 20 → 18, stock: (none) → 3"
+    assert diff.gist(diff.change(old, new, watch())) == "price: 20 → 18, stock: (none) → 3"
 
 
 def test_items_are_compared_by_key() -> None:
     old = Extract("", items=(Item("a", "A"), Item("b", "B")))
     new = Extract("", items=(Item("c", "C"), Item("b", "B2")))
-    change = diff.change(old, new)
+    change = diff.change(old, new, watch())
     assert ([item.key for item in change.added], [item.key for item in change.removed]) == (["c"], ["a"])
-    assert change.updated == (("b", "B", "B2"),)
+    assert change.updated == ((Item("b", "B"), Item("b", "B2")),)
     assert diff.gist(change) == "1 added, 1 removed, 1 updated: C"
 
 
 def test_a_lost_text_is_told_as_what_is_there_now() -> None:
-    change = diff.change(None, Extract("18 dollars"))
+    change = diff.change(None, Extract("18 dollars"), watch())
     assert diff.gist(change) == "now 18 dollars"
     assert "not known any more" in diff.text(change)
 

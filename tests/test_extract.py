@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from pagewatch import markup
 from pagewatch.answers import Extract, NoMatch
-from pagewatch.extract import page_text, select
+from pagewatch.element_text import page_text
+from pagewatch.extract import select
 from pagewatch.fingerprint import collapse
 from pagewatch.markup import Tree
 from pagewatch.model import split_attribute

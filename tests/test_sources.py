@@ -11,15 +11,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagewatch.answers import Extract, FetchFailed, NoMatch, Observation, Representation
+from pagewatch import sources
+from pagewatch.answers import Answer, Extract, FetchFailed, Missing, NoMatch, Observation, Representation
 from pagewatch.fingerprint import body_digest, fingerprint, recipe
 from pagewatch.model import Baseline, Watch
-from pagewatch.sources import Reading, describe, read
+from pagewatch.sources import Reading, describe
 from tests.tables import Row, keys_of, table
 from tests.values import START, URL, representation, watch
 
 PARTS = ("body", "body_before", "times", "type", "charset", "url", "answer", "before", "before_url", "as", "source")
 EXPECTED = ("text", "fields_are", "matched", "kind", "says")
+
+
+def nobody(url: str) -> Answer:
+    return Missing(404, url)
+
+
+def read(
+    definition: Watch, answer: Representation, baseline: Baseline | None = None
+) -> Observation | NoMatch | FetchFailed:
+    return sources.read(definition, answer, nobody, baseline)
 
 
 def answer_of(row: Row) -> Representation:

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
-from pagewatch import asking, checking, conditional, sources
+from pagewatch import asking, checking, conditional, diff, sources
 from pagewatch.answers import (
     Answer,
+    Ask,
     Deferred,
     Disallowed,
     FetchFailed,
@@ -38,7 +39,7 @@ LONGEST = 1_500  # characters of the watched text that are shown
 LONGEST_LOOK = 300.0  # seconds
 DAY = timedelta(days=1)
 
-Ask = Callable[[Plan], Answer]
+Look = Callable[[Plan], Answer]
 
 
 def run(options: Namespace) -> int:
@@ -49,7 +50,7 @@ def run(options: Namespace) -> int:
     web = asking.open_web(configuration.settings, {}, memory.hosts, options, time.monotonic() + LONGEST_LOOK)
     with web.client.session() as session:
         style = style_of(options, configuration.secrets)
-        return explain(plan, lambda plan: web.ask((plan,), session), style)
+        return explain(plan, lambda plan: web.ask((plan,), session), web.further((plan,), session), style)
 
 
 def _watch(options: Namespace, configuration: Configuration) -> Watch:
@@ -70,14 +71,14 @@ def _watch(options: Namespace, configuration: Configuration) -> Watch:
     return Watch(options.name, options.name, 0, Every(DAY, DAY), select=options.select)
 
 
-def explain(plan: Plan, ask: Ask, style: Style) -> int:
+def explain(plan: Plan, look: Look, further: Ask, style: Style) -> int:
     """Prints what the look shows. Returns 0 where the watched part was found, else 1."""
 
     def say(subject: str, text: str) -> None:
         print(style.clean(f"{subject:<12} {text}"))
 
     say("url", without_login(plan.watch.url))
-    answer = ask(replace(plan, validators=Validators()))
+    answer = look(replace(plan, validators=Validators()))
     if not isinstance(answer, Representation):
         say(*_no_page(answer))
         return 1
@@ -90,8 +91,8 @@ def explain(plan: Plan, ask: Ask, style: Style) -> int:
     say("final url", answer.url + (" (moved permanently: change it in watches.yaml)" if answer.moved_to else ""))
     say("content", _content(plan.watch, answer))
     say("validators", _validators(answer.validators))
-    say("conditional", _conditional(ask(replace(plan, validators=answer.validators)), answer.validators))
-    return _explain_content(plan, answer, say)
+    say("conditional", _conditional(look(replace(plan, validators=answer.validators)), answer.validators))
+    return _explain_content(plan.watch, sources.read(plan.watch, answer, further), say)
 
 
 def _no_page(answer: Answer) -> tuple[str, str]:
@@ -142,8 +143,7 @@ def _conditional(answer: Answer, sent: Validators) -> str:
     return f"unclear: {': '.join(_no_page(answer))}"
 
 
-def _explain_content(plan: Plan, answer: Representation, say: Callable[[str, str], None]) -> int:
-    seen = sources.read(plan.watch, answer, None)
+def _explain_content(watch: Watch, seen: Observation | NoMatch | FetchFailed, say: Callable[[str, str], None]) -> int:
     if isinstance(seen, NoMatch):
         say("no match", f"{seen.kind}: {seen.what}" + (f"; {seen.hint}" if seen.hint else ""))
         return 1
@@ -151,15 +151,18 @@ def _explain_content(plan: Plan, answer: Representation, say: Callable[[str, str
         say("failed", f"{seen.kind}: {seen.reason}")
         return 1
     extract = seen.extract
-    if plan.watch.select:
-        more = ", the first is watched" if extract.matched > 1 and plan.watch.match == "first" else ""
-        say("matches", f"{extract.matched} for {plan.watch.select}{more}")
+    if watch.select and extract.items is None:
+        more = ", the first is watched" if extract.matched > 1 and watch.match == "first" else ""
+        say("matches", f"{extract.matched} for {watch.select}{more}")
+    if extract.items is not None:
+        say("items", f"{len(extract.items):,}")
+    for remark in seen.remarks:
+        say("note", remark)
+    for amount in extract.amounts:
+        say("number", " to ".join(dict.fromkeys((amount.low, amount.high))))
     for name, value in extract.fields:
         say("field", f"{name}: {'(none)' if value is None else value}")
-    text = (
-        extract.text
-        if len(extract.text) <= LONGEST
-        else f"{extract.text[:LONGEST]}\n… {len(extract.text):,} characters in all"
-    )
+    text = diff.words(extract)
+    text = text if len(text) <= LONGEST else f"{text[:LONGEST]}\n… {len(text):,} characters in all"
     say("text", "(empty)" if not text else text.replace("\n", f"\n{'':<13}"))
     return 0
