@@ -118,6 +118,7 @@ def sort_out(this: Run) -> list[Plan]:
     for watch in this.watches:
         past = this.state_of(watch)
         plan = conditional.plan(watch, this.settings, past, this.start)
+        plan = replace(plan, verified=None) if this.options.now else plan
         force = this.options.now or conditional.is_edited(plan)
         waits = schedule.reason_to_wait(watch, past, this.pause_of(watch), this.start, force)
         if waits is None:
@@ -140,6 +141,7 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
     this.avoided += len(plans) - len(fetches)
     robots = asking.known_robots(fetches, this.memory.robots.get)
     web = asking.open_web(this.settings, robots, this.memory.hosts, this.options, this.began + LAST_REQUEST)
+    web = replace(web, hinted=asking.hinted(fetches))
     this.learned = lambda: web.hosts.learned
 
     def look_and_report(fetch: Fetch, session: Session) -> None:

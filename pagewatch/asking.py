@@ -12,16 +12,18 @@ import threading
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from urllib.request import getproxies
 
 from pagewatch import fetch, robots
-from pagewatch.answers import NO_VALIDATORS, Answer, Ask, NotModified, Validators
+from pagewatch.answers import NO_VALIDATORS, Answer, Ask, FetchFailed, NotModified, Unaltered, Validators
 from pagewatch.connections import Client, Session
 from pagewatch.hops import Request
+from pagewatch.lastmod import latest
 from pagewatch.model import Pause, Plan, RobotsRecord, Settings
 from pagewatch.politeness import GetRobots, Politeness, host_of
+from pagewatch.readers.sitemap import lastmods
 from pagewatch.urls import credentials, normalise_url, origin_of
 
 MOST_THREADS = 32
@@ -32,14 +34,19 @@ Fetch = tuple[Plan, ...]  # the watches that share a request
 
 @dataclass(frozen=True)
 class Web:
-    """What all requests of a run share."""
+    """What all requests of a run share. `hinted` are the pages by origin of which their sitemaps may say that they have
+    not changed, `known` the lastmods that those of this run have given."""
 
     settings: Settings
     client: Client
     hosts: Politeness
+    hinted: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    known: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     def ask(self, plans: Fetch, session: Session) -> Answer:
         """One look's answer, over all its redirects."""
+        if (spared := self._unaltered(plans, session)) is not None:
+            return spared
         request = request_of(self.settings, plans)
         gate = self._gate(plans, request, session)
         length = plans[0].length if len({plan.length for plan in plans}) == 1 else 0
@@ -62,6 +69,28 @@ class Web:
 
         return ask
 
+    def _unaltered(self, plans: Fetch, session: Session) -> Unaltered | None:
+        """`hint: sitemap`: what the site's sitemap says, which is asked for once a run."""
+        since = [plan.verified for plan in plans if plan.verified is not None]
+        if len(since) < len(plans):
+            return None
+        url = normalise_url(plans[0].watch.url)
+        place = robots.origin(url)
+        if place not in self.known:
+            self.known[place] = self._lastmods(url, plans, session)
+        said = self.known[place].get(url, "")
+        changed = latest(said)
+        return Unaltered(said) if changed is not None and changed < min(since) else None
+
+    def _lastmods(self, url: str, plans: Fetch, session: Session) -> Mapping[str, str]:
+        """Of all hinted pages of the site; none where its sitemap cannot be read."""
+        ask, place = self.further(plans, session), robots.origin(url)
+        request = request_of(self.settings, plans)
+        named = self.hosts.sitemaps(url, _robots_getter(request, session, self.hosts), request.verify_tls)
+        own = [sitemap for sitemap in named if sitemap.startswith(f"{place}/")]
+        found = lastmods((own or [f"{place}/sitemap.xml"])[0], ask, self.hinted.get(place, frozenset()))
+        return {} if isinstance(found, FetchFailed) else found
+
     def _gate(self, plans: Fetch, request: Request, session: Session) -> fetch.Gate:
         obey = not plans[0].watch.robots_reason
         get_robots = _robots_getter(request, session, self.hosts)
@@ -81,6 +110,16 @@ def open_web(
     force = getattr(options, "now", True)
     hosts = Politeness(settings, known, pauses, now=clock, deadline=deadline, override_backoff=force)
     return Web(settings, Client(ca_bundle=bundle, proxies=getproxies(), now=clock), hosts)
+
+
+def hinted(fetches: Iterable[Fetch]) -> Mapping[str, frozenset[str]]:
+    """The pages by origin of which a sitemap may say that they have not changed."""
+    pages: dict[str, set[str]] = {}
+    for plans in fetches:
+        if plans[0].verified is not None:
+            url = normalise_url(plans[0].watch.url)
+            pages.setdefault(robots.origin(url), set()).add(url)
+    return {place: frozenset(urls) for place, urls in pages.items()}
 
 
 def share(settings: Settings, plans: Iterable[Plan]) -> list[Fetch]:

@@ -100,6 +100,11 @@ class Politeness:
         with self._turn(url, verdict.crawl_delay or 0.0, page=True) as deferred:
             yield deferred or verdict
 
+    def sitemaps(self, url: str, get_robots: GetRobots, verified: bool = True) -> tuple[str, ...]:
+        """The sitemaps that robots.txt of this URL's origin names."""
+        rules = self._rules_of(url, get_robots, verified)
+        return tuple(rules.sitemaps) if isinstance(rules, Robots) else ()
+
     def turn(self, url: str) -> AbstractContextManager[Deferred | None]:
         """None: ask now, within the `with` block; no other request to this host is under way, the gap has passed."""
         return self._turn(url, 0.0, page=False)

@@ -57,6 +57,8 @@ RULES: dict[str, frozenset[str]] = {
     "jsondata": frozenset({"fingerprint"}),
     "readers.page": frozenset({"element_text", "extract", "jsondata", "markup", "reading", "readers.json"}),
     "readers.json": frozenset({"fingerprint", "items", "jsondata", "reading"}),
+    "lastmod": frozenset(),
+    "readers.sitemap": frozenset({"charset", "content_coding", "failures", "lastmod", "reading"}),
     "readers.text": frozenset({"fingerprint", "reading"}),
     "doubts": frozenset({"fingerprint", "reading"}),
     "sources": frozenset(
