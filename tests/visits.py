@@ -30,6 +30,7 @@ from urllib.parse import quote, unquote
 import yaml
 
 import monitor
+from pagewatch import amounts
 from tests.site import SERVER, Arrived, Line, Reply, Site, answer
 from tests.targets import Answer, http_target
 
@@ -43,7 +44,8 @@ ROBOTS = "/robots.txt"
 CASE = frozenset("id kind title rule note needs start tz robots exit_nonzero watches visits".split())
 WATCH = frozenset(
     "url type select match remove ignore_text ignore_order require_text block_text path drop_keys fields headers"
-    " verify_tls timeout accept_status misses every min max notify warn_after title_from_page".split()
+    " verify_tls timeout accept_status misses every min max notify warn_after title_from_page"
+    " value decimal identity items key compare".split()
 )
 VISIT = frozenset(
     "n at serve watches config_text env expect requests sink sends sends_since inject output_lacks state_intact"
@@ -55,7 +57,8 @@ RESPONSE = frozenset(
 FORMS = frozenset("exact_space text_ci max_seconds note accept never".split())  # how to compare, and what else is right
 EXPECT = FORMS | frozenset(
     "outcome kind text old new contains contains_old contains_new number number_old number_new fields hint message_has"
-    " message_lacks notify interval_s state".split()
+    " low high low_old low_new high_old high_new items added removed updated count links message_lacks notify"
+    " interval_s state".split()
 )
 REQUEST = frozenset("path count has lacks same_header_as method body".split())
 SEND = frozenset(
@@ -63,14 +66,18 @@ SEND = frozenset(
     " valid_utf8".split()
 )
 
-SOURCES = {"html": "page", "text": "text", "json": "json", "xml": None}  # None: by its media type
+SOURCES = {"html": "page", "xml": None, "items": None}  # None: by its media type; the others have the same name
 SAME_NAME = ("select", "match", "ignore_text", "ignore_order", "path", "headers", "verify_tls", "accept_status")
-OTHER_NAME = {"remove": "ignore", "drop_keys": "ignore", "require_text": "expect", "warn_after": "alert_after"}
+OTHER_NAME = {
+    **{"identity": "key", "items": "items", "key": "key", "compare": "fields"},
+    **{"remove": "ignore", "drop_keys": "ignore", "require_text": "expect", "warn_after": "alert_after"},
+}
 
 # Outcomes and kinds of the contract that stand for an outcome or a kind of the cases.
 NOT_ASKED = {"deferred": "not-due", "fresh": "not-due"}
 TROUBLE = {"no-match": "warning", **dict.fromkeys(("missing", "disallowed", "failed"), "error")}
 KINDS: dict[str, tuple[str, ...]] = {
+    "not-a-number": ("no-match number",),
     "selector-matches-nothing": ("no-match selector", "no-match challenge"),
     "path-matches-nothing": ("no-match path",),
     "empty-text": ("no-match selector",),
@@ -344,8 +351,11 @@ def watch_of(keys: Data) -> Data:
     watch: Data = {"url": f"{{base}}{url}" if url.startswith("/") else url}
     watch |= {key: keys[key] for key in SAME_NAME if key in keys}
     watch |= {OTHER_NAME[key]: keys[key] for key in OTHER_NAME if key in keys}
-    if source := SOURCES[keys.get("type", "xml")]:
+    kind = keys.get("type", "xml")
+    if source := SOURCES.get(kind, kind):
         watch["source"] = source
+    if "value" in keys:
+        watch["number"] = keys.get("decimal", "true")
     if "block_text" in keys:
         watch["reject"] = "|".join(map(re.escape, keys["block_text"]))
     if "timeout" in keys:
@@ -443,10 +453,10 @@ class Seen:
 
 def judge(stage: Stage, visit: Data, seen: Seen) -> Iterator[str]:
     for name, expect in visit["expect"].items():
-        complaints = list(outcome_complaints(expect, seen, name))
+        complaints = list(outcome_complaints(stage, expect, seen, name))
         form = {key: expect[key] for key in FORMS & expect.keys()}
         others = ({**form, **other} for other in expect.get("accept", []))
-        if complaints and all(any(outcome_complaints(other, seen, name)) for other in others):
+        if complaints and all(any(outcome_complaints(stage, other, seen, name)) for other in others):
             yield f"{name}: {'; '.join(complaints)}; got {shown(seen, name)}"
         word = seen.rows.get(name, {}).get("outcome", "")
         if {word, NOT_ASKED.get(word, word), TROUBLE.get(word, word)} & set(expect.get("never", [])):
@@ -471,13 +481,14 @@ def shown(seen: Seen, name: str) -> str:
 # ------------------------------------------------------------------------------------------------------- one watch
 
 
-def outcome_complaints(expect: Data, seen: Seen, name: str) -> Iterator[str]:
+def outcome_complaints(stage: Stage, expect: Data, seen: Seen, name: str) -> Iterator[str]:
     know(expect, EXPECT, f"what is expected of {name}")
     row = seen.rows.get(name)
     if complaint := outcome_complaint(expect, seen, row):
         yield complaint
         return
     yield from text_complaints(expect, row or {})
+    yield from item_complaints(stage, expect, seen, row or {})
     yield from message_complaints(expect, seen)
     yield from field_complaints(expect, row or {})
     yield from listing_complaints(expect, seen.listing.get(name, {}))
@@ -509,9 +520,35 @@ def text_complaints(expect: Data, row: Data) -> Iterator[str]:
     for word, key in (("contains", "new"), ("contains_new", "new"), ("contains_old", "old")):
         if word in expect and form(expect[word]) not in form(row[key]):
             yield f"{row[key]!r} does not have {expect[word]!r}"
-    for word, key in (("number", "new"), ("number_new", "new"), ("number_old", "old")):
-        if word in expect and float(row[key] or "nan") != expect[word]:
-            yield f"{word} {row[key]!r}, expected {expect[word]}"
+    ends = (("number", "new"), ("low", "new"), ("high", "new"))
+    for end, key in (*ends, *((f"{end}_{key}", key) for end, _ in ends for key in ("old", "new"))):
+        if end in expect and number(row[key] or "", end.partition("_")[0]) != expect[end]:
+            yield f"{end} {row[key]!r}, expected {expect[end]}"
+
+
+def number(text: str, end: str) -> float | None:
+    amount = amounts.read(text)
+    return float(amount.high if end == "high" else amount.low) if amount else None
+
+
+def item_complaints(stage: Stage, expect: Data, seen: Seen, row: Data) -> Iterator[str]:
+    """Sets of items: all of a baseline, or what has changed; each is named by a part of its text."""
+    for word in ("added", "removed", "updated"):
+        if word in expect:
+            yield from mismatches(word, expect[word], [json.dumps(item, ensure_ascii=False) for item in row[word]])
+    if "items" in expect:
+        yield from mismatches("items", expect["items"], row["new"].split("\n") if row["new"] else [])
+    if "count" in expect and f"{expect['count']} item" not in row["detail"]:
+        yield f"{row['detail']}, expected {expect['count']} items"
+    for title, link in expect.get("links", {}).items():
+        link = stage.filled(link)
+        if not any(title in line and link in line for line in [row["new"], *map(json.dumps, row["added"])]):
+            yield f"{title} has not the link {link}"
+
+
+def mismatches(word: str, wanted: list[str], got: list[str]) -> Iterator[str]:
+    if len(wanted) != len(got) or not all(any(has(item, part) for item in got) for part in wanted):
+        yield f"{word} {got}, expected {wanted}"
 
 
 def message_complaints(expect: Data, seen: Seen) -> Iterator[str]:
