@@ -35,6 +35,7 @@ import faulthandler
 import hashlib
 import io
 import json
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
@@ -52,14 +53,26 @@ def lacking(missing: ModuleNotFoundError) -> str:
 
 
 try:
-    from pagewatch import commandline, conditional, config, decide, lock, output, schedule, setup, state, telling
+    from pagewatch import (
+        commandline,
+        conditional,
+        config,
+        decide,
+        events,
+        lock,
+        output,
+        schedule,
+        setup,
+        state,
+        telling,
+    )
 except ModuleNotFoundError as missing:
     print(lacking(missing), file=sys.stderr)
     sys.exit(2)
 from pagewatch.answers import NETWORK_KINDS, Deferred, Disallowed, FetchFailed, Outcome, Representation
 from pagewatch.errors import ConfigError, MonitorError, UsageError, reason, unknown
 from pagewatch.memory import Memory
-from pagewatch.model import VERSION, Decision, Delivery, Notice, Plan, Result, Target, Watch
+from pagewatch.model import VERSION, Decision, Delivery, Event, Notice, Plan, Result, Target, Told, Watch
 from pagewatch.politeness import OVER, deferred, host_of
 from pagewatch.run import Looked, Run
 from pagewatch.urls import without_login
@@ -85,7 +98,7 @@ def run(this: Run) -> int:
     plans = sort_out(this)
     for looked in looks(this, plans):
         for plan, outcome in zip(looked.plans, looked.outcomes, strict=True):
-            settle(this, plan, outcome)
+            settle(this, plan, outcome, looked.milliseconds)
     settle_the_unreachable(this)
     this.save()
     this.deliver()
@@ -145,9 +158,11 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
     this.learned = lambda: web.hosts.learned
 
     def look_and_report(fetch: Fetch, session: Session) -> None:
+        began = time.monotonic()
         looked = guarded(partial(look, web, fetch, session))
         if isinstance(looked, FetchFailed):
             looked = Looked(fetch, tuple(looked for _ in fetch))
+        looked = replace(looked, milliseconds=round(1000 * (time.monotonic() - began)))
         try:
             if known := decide.pause_after(fetch[0], looked.outcomes[0], this.options.clock()):
                 web.hosts.pause(host_of(known[0]), known[1])
@@ -165,21 +180,21 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
         yield Looked(fetch, tuple(Deferred(host_of(plan.watch.url), None, OVER) for plan in fetch))
 
 
-def settle(this: Run, plan: Plan, outcome: Outcome) -> None:
+def settle(this: Run, plan: Plan, outcome: Outcome, milliseconds: int) -> None:
     """Decides what an outcome means. Looks that reached nobody wait until it is known whether the machine itself is
     offline."""
     if isinstance(outcome, FetchFailed) and not outcome.answered and outcome.kind in UNREACHABLE:
         if not this.online:
-            this.unreachable.append((plan, outcome))
+            this.unreachable.append((plan, outcome, milliseconds))
             return
     elif not isinstance(outcome, (Deferred, Disallowed)) and getattr(outcome, "kind", "") not in NO_ANSWER:
         this.online = True
-    enter(this, plan, outcome)
+    enter(this, plan, outcome, milliseconds)
     if this.online and this.unreachable:
         settle_the_unreachable(this)
 
 
-def enter(this: Run, plan: Plan, outcome: Outcome) -> None:
+def enter(this: Run, plan: Plan, outcome: Outcome, milliseconds: int = 0) -> None:
     """Takes what is decided into the memory. Also here a bug in one watch is its own trouble only."""
     decision = guarded(partial(decide.decide, plan, outcome, this.start, this.memory.was_reset(plan.past.id)))
     bug = decision if isinstance(decision, FetchFailed) else outcome
@@ -189,20 +204,23 @@ def enter(this: Run, plan: Plan, outcome: Outcome) -> None:
         this.fail(3, f"{plan.watch.name}: {said}")
         decision = decide.decide(plan, replace(bug, reason=said), this.start)
     assert isinstance(decision, Decision)
-    this.enter(decision)
+    this.enter(decision, events.event_of(plan, outcome, decision, this.start, milliseconds))
 
 
 def settle_the_unreachable(this: Run) -> None:
     """If not one of at least two hosts was reached, the machine's own connection is at fault: nothing counts, and all
     stay due. Hosts that were dead at the last look already are no proof of it."""
     held, this.unreachable = this.unreachable, []
-    hosts = {host_of(plan.watch.url) for plan, _ in held}
-    if not this.online and len(hosts) > 1 and any(not plan.past.unreachable for plan, _ in held):
+    hosts = {host_of(plan.watch.url) for plan, _, _ in held}
+    if not this.online and len(hosts) > 1 and any(not plan.past.unreachable for plan, _, _ in held):
         said = f"none of {len(hosts)} hosts could be reached: this machine seems to be offline"
         telling.tell_offline(this, said)
-        held = [(plan, FetchFailed("offline", f"{said} ({outcome.reason})", answered=False)) for plan, outcome in held]
-    for plan, outcome in held:
-        enter(this, plan, outcome)
+        held = [
+            (plan, replace(failed, kind="offline", reason=f"{said} ({failed.reason})"), took)
+            for plan, failed, took in held
+        ]
+    for plan, outcome, took in held:
+        enter(this, plan, outcome, took)
     if this.online and this.memory.offline_since is not None:
         telling.tell_online(this, this.memory.offline_since)
 
@@ -224,7 +242,7 @@ def check(options: argparse.Namespace) -> int:
             faulthandler.dump_traceback_later(LAST_RESORT, exit=True)
         open_memory = state.read_memory if options.dry_run else state.open_memory
         memory = open_memory(options.state, start)
-        this = Run(memory, options, start, send, style)
+        this = Run(memory, options, start, send, partial(keep, options.state), style)
         if memory.recovered:
             kept = f"; it is kept as {memory.recovered}" if memory.recovered != state.STATE else ""
             this.complain(f"{options.state / state.STATE} is damaged{kept}; its copy from the last good run is used")
@@ -304,6 +322,12 @@ def send(
     from pagewatch import notify
 
     return notify.deliver(outbox, targets, now, report)
+
+
+def keep(folder: Path, events: Sequence[Event], told: Sequence[Told], now: datetime) -> str:
+    from pagewatch import history
+
+    return history.write(folder, events, told, now)
 
 
 # ------------------------------------------------------------------------------------------------------- the only exit

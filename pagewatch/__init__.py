@@ -22,14 +22,18 @@ Rules: text and values in, values out; no network, no files, no clock:
     fingerprint   normalises, leaves noise out, compares
     decide        (plan, outcome, now) -> new state, a row, notices; with conditions (what is told), schedule, diff and
                   notices (their words)
+    events        what the history keeps of a decision
     memory        all that is remembered, in one document; records has the JSON of each value
     output        the lines of a run
+    report        the HTML page, with comparison (of sides), plots and stylesheet; atom: the feed of changes
+    arithmetic    what checking costs and finds; installing: the lines for schedulers
     commandline   the words of a call
 
 Edges, one outside thing each; none imports another:
     fetch         one look over all its hops; connections has the sockets (requests)
     politeness    may we ask this host now: robots.txt of each origin, turns, gaps, pauses
     state         the files of state/; lock
+    history       every version and the last decisions (SQLite)
     notify        sends what is in the outbox (Apprise)
     demo          a site on this machine
     quiet         the note that nothing is due

@@ -16,10 +16,12 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from pagewatch.errors import StateError
-from pagewatch.model import STDOUT, Baseline, Notice, Pause, RobotsRecord, WatchState
+from pagewatch.model import STDOUT, Baseline, Event, Notice, Pause, RobotsRecord, Told, WatchState
 from pagewatch.records import Document, Table, compose, decode, dumps, encode, peek, time_text, time_value
 
 INLINE = 2048  # bytes: longer contents do not stand in the document
+ALWAYS = ("outbox", "watches", "robots")  # tables that are there even if they are empty
+MOST_EVENTS = 5_000  # that wait for a history which cannot be written
 PEEKED = ("id", "name", "next_check")  # what is looked for in lines stands in front
 ROBOTS_KEPT = timedelta(days=30)  # after the last time it was fetched
 
@@ -47,7 +49,8 @@ class Facts:
 
     `checked` is the digest of the configuration that passed all checks, `told_config` are the digests of problems in
     it that were told. `recovered` is the name of the damaged file in whose place the copy serves, until
-    `acknowledge`; `anew` are the ids of watches whose baseline may be lost with it. `hosts` are the pauses, by host.
+    `acknowledge`; `anew` are the ids of watches whose baseline may be lost with it. `history_told` is why the
+    history could not be written. `hosts` are the pauses, by host.
     """
 
     checked: str = ""
@@ -56,14 +59,16 @@ class Facts:
     offline_told: bool = False
     recovered: str = ""
     anew: tuple[str, ...] = ()
+    history_told: str = ""
     hosts: dict[str, Pause] = field(default_factory=dict)
 
 
 class Memory(Facts):
     """All that is remembered, as it was at `opened`. Changes are saved by `commit`, all of them or none.
 
-    `watches` are the states by id, `robots` the robots.txt records by origin: tables (`get`, `in`, item assignment,
-    `del`). What other versions of the program keep in the same document stays there.
+    `watches` are the states by id, `robots` the robots.txt records by origin, `events` and `told` what the history has
+    not got yet: tables (`get`, `in`, item assignment, `del`). What other versions of the program keep in the same
+    document stays there.
     """
 
     def __init__(self, document: Document, store: Store, opened: datetime) -> None:
@@ -71,7 +76,7 @@ class Memory(Facts):
         self._members = {name: line for name, line in document.members.items() if name in known}
         super().__init__(**vars(_decoded(Facts, {name: _loaded(line) for name, line in self._members.items()})))
         self._store, self._opened, self._given = store, opened, 0
-        rows = {name: document.tables.get(name, []) for name in ("outbox", "watches", "robots")}
+        rows = {name: document.tables.get(name, []) for name in ("outbox", "watches", "robots", "events", "told")}
         self._unknown = Document(
             {name: line for name, line in document.members.items() if name not in known},
             {name: lines for name, lines in document.tables.items() if name not in rows},
@@ -82,6 +87,10 @@ class Memory(Facts):
         self._ids = {peek(row, "name"): watch_id for watch_id, row in zip(ids, rows["watches"], strict=True)}
         self.watches = Table(dict(zip(ids, rows["watches"], strict=True)), self._state_of_line, self._line_of_state)
         self.robots = Table({peek(row, "origin"): row for row in rows["robots"]}, self._robots_of, self._line_of_robots)
+        events = {peek(row, "id"): row for row in rows["events"]}
+        self.events = Table(events, self._event_of, lambda key, event: dumps(self._shelved(encode(event))))
+        told = {peek(row, "id"): row for row in rows["told"]}
+        self.told = Table(told, lambda line: _decoded(Told, _loaded(line)), lambda key, row: dumps(encode(row)))
         self._baselines: dict[str, tuple[Baseline, dict[str, Any]]] = {}
         self._orphans: tuple[Collection[str], dict[tuple[str, str], list[WatchState]]] = ((), {})
 
@@ -201,15 +210,38 @@ class Memory(Facts):
             self.settle(notice.id, target)
         return len(dropped)
 
+    # -- what the history has not got yet
+
+    def record(self, event: Event) -> None:
+        """To be written into the history. If that has not been possible for long, the oldest go."""
+        self.events[event.id] = event
+        for old in list(self.events)[: max(0, len(self.events) - MOST_EVENTS)]:
+            del self.events[old]
+
+    def note(self, notice: Notice, now: datetime, error: str = "") -> None:
+        """What became of a notice at its target: "" where it was taken. One about no single watch has no history."""
+        if notice.watch_id:
+            told = f"{notice.id}-{notice.attempts + 1}"
+            self.told[told] = Told(told, notice.watch_id, now, notice.target, notice.title, error)
+
+    def recorded(self) -> None:
+        """The history has got them."""
+        for table in (self.events, self.told):
+            for key in table:
+                del table[key]
+
     # -- saving
 
     def commit(self, always: bool = False) -> None:
         """Save what has changed; StateError where that fails, and then a later commit saves it all."""
         members = {name: dumps(record) for name, record in encode(self, Facts).items()}
-        tables: dict[str, Table[Any]] = {"outbox": self._outbox, "watches": self.watches, "robots": self.robots}
+        tables: dict[str, Table[Any]] = {
+            **{"outbox": self._outbox, "watches": self.watches, "robots": self.robots},
+            **{"events": self.events, "told": self.told},
+        }
         if not always and members == self._members and not any(table.changed for table in tables.values()):
             return
-        rows = {name: table.rows() for name, table in tables.items()}
+        rows = {name: table.rows() for name, table in tables.items() if len(table) or name in ALWAYS}
         self._store.save(compose(Document({**members, **self._unknown.members}, {**rows, **self._unknown.tables})))
         self._members = members
         for table in tables.values():
@@ -258,13 +290,21 @@ class Memory(Facts):
         known, record = self._baselines.get(watch_id, (None, {}))
         if known is baseline:
             return record
-        record = encode(baseline)
-        content = dumps(record["extract"])
+        record = self._shelved(encode(baseline))
+        self._baselines[watch_id] = baseline, record
+        return record
+
+    def _shelved(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The record with a long extract replaced by the name of its content."""
+        content = dumps(record["extract"]) if "extract" in record else b""
         if len(content) > INLINE:
             del record["extract"]
             record["content"] = self._store.put(content)
-        self._baselines[watch_id] = baseline, record
         return record
+
+    def _event_of(self, line: bytes) -> Event:
+        record = _loaded(line)
+        return _decoded(Event, {**record, "extract": self._extract(record)})
 
     def _robots_of(self, line: bytes) -> RobotsRecord | None:
         record = _loaded(line)

@@ -321,3 +321,42 @@ class Decision:
     result: Result
     notices: tuple[Notice, ...] = ()
     pause: tuple[str, Pause] | None = None
+
+
+# --------------------------------------------------------------------------------------------- what is looked up
+
+
+@dataclass(frozen=True)
+class Event:
+    """One decision about a watch, for the history. `id` is the watch's id and the number of the check ("w1-17"): the
+    same look has the same id.
+
+    `detail` is the line's, `size` the number of bytes of the body. `fingerprint` and `extract` are both set where a
+    version was seen (baseline or changed), `title` is the gist of the change.
+    """
+
+    id: str
+    watch_id: str
+    at: datetime
+    outcome: str
+    kind: str = ""
+    detail: str = ""
+    status: int = 0
+    size: int = 0
+    milliseconds: int = 0
+    fingerprint: str = ""
+    extract: Extract | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What became of a notice at a target: `error` is "" where it was taken. `id` is made of the notice's id, the
+    target and the number of the attempt."""
+
+    id: str
+    watch_id: str
+    at: datetime
+    target: str
+    title: str
+    error: str = ""

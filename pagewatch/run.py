@@ -27,6 +27,7 @@ from pagewatch.model import (
     STDOUT,
     Decision,
     Delivery,
+    Event,
     Notice,
     Pause,
     Plan,
@@ -34,6 +35,7 @@ from pagewatch.model import (
     RobotsRecord,
     Settings,
     Target,
+    Told,
     Watch,
     WatchState,
 )
@@ -47,6 +49,7 @@ LAST_DELIVERY = 32.0  # seconds that deliveries may take at the end: a slow targ
 
 NO_SETTINGS = Settings("", "", timedelta(0))
 
+Keep = Callable[[Sequence[Event], Sequence[Told], datetime], str]
 Send = Callable[[Sequence[Notice], Sequence[Target], datetime, Callable[[Delivery], None]], frozenset[str]]
 
 
@@ -56,18 +59,20 @@ class Looked:
 
     plans: tuple[Plan, ...]
     outcomes: tuple[Outcome, ...]
+    milliseconds: int = 0
 
 
 @dataclass
 class Run:
     """One run. `decided` and `posted` are seconds of the monotonic clock: when the oldest decision was made that is
     not saved, and when the oldest notice was saved that nobody has begun to send; 0 for none. `send` is
-    `notify.deliver`."""
+    `notify.deliver`, `keep` is `history.write` for its folder."""
 
     memory: Memory
     options: Namespace
     start: datetime
     send: Send
+    keep: Keep
     style: output.Style
     settings: Settings = NO_SETTINGS
     watches: Sequence[Watch] = ()
@@ -81,16 +86,19 @@ class Run:
     posted: float = 0.0
     sending: set[str] = field(default_factory=set)
     refused: list[Notice] = field(default_factory=list)
-    unreachable: list[tuple[Plan, FetchFailed]] = field(default_factory=list)
+    unreachable: list[tuple[Plan, FetchFailed, int]] = field(default_factory=list)
     safe: bool = True
     online: bool = False
     in_progress: bool = False
     avoided: int = 0
     status: int = 0
 
-    def enter(self, decision: Decision) -> None:
-        """Takes a decision into the memory, to be saved within a second."""
+    def enter(self, decision: Decision, event: Event | None = None) -> None:
+        """Takes a decision into the memory, to be saved within a second; the event is for the history."""
         self.memory.put(decision.state)
+        if event is not None:
+            hidden = self.style.redact
+            self.memory.record(replace(event, detail=hidden(event.detail), title=hidden(event.title)))
         if decision.pause is not None:
             url, pause = decision.pause
             self.memory.hosts[host_of(url)] = pause
@@ -221,15 +229,23 @@ class Run:
     def enter_delivery(self, delivery: Delivery) -> None:
         """What was taken leaves the outbox, and that is saved at once; what was not is tried again later."""
         reasons = dict(delivery.failed)
-        for notice_id in delivery.delivered:
-            self.memory.settle(notice_id, delivery.target)
-        refused = [notice for notice in self.memory.outbox if notice.target == delivery.target and notice.id in reasons]
+        waiting = [notice for notice in self.memory.outbox if notice.target == delivery.target]
+        for notice in waiting:
+            if notice.id in delivery.delivered:
+                self._settle(notice)
+            elif notice.id in reasons:
+                self.memory.note(notice, self.start, reasons[notice.id])
+        refused = [notice for notice in waiting if notice.id in reasons]
         left = [notices.after_failure(notice, reasons[notice.id], self.start) for notice in refused]
         self.memory.post(left)
         if delivery.last:
             self.sending.discard(delivery.target)
         self._commit()
         self.refused += [notice for notice in left if notice.attempts == 1]
+
+    def _settle(self, notice: Notice) -> None:
+        self.memory.settle(notice.id, notice.target)
+        self.memory.note(notice, self.start)
 
     def _print_refused(self) -> None:
         """What was not delivered is printed the first time, once for all the targets that did not take it."""
@@ -251,7 +267,7 @@ class Run:
             if notice.target == STDOUT:
                 said = notice.watch in rows and notice.created == self.start and self._row_says_it(notice)
                 if (said and self.options.listened_to) or self._print(output.message(notice, self.style)):
-                    self.memory.settle(notice.id, STDOUT)
+                    self._settle(notice)
         self._commit()
 
     def _row_says_it(self, notice: Notice) -> bool:
@@ -262,8 +278,9 @@ class Run:
     # -- ended
 
     def finish(self) -> int:
-        """Forgets what is over, prints the summary, returns the exit status."""
+        """Writes the history, forgets what is over, prints the summary, returns the exit status."""
         if not self.options.dry_run:
+            self._write_history()
             if self.watches and not self.options.names:
                 self.memory.acknowledge()
             try:
@@ -278,6 +295,21 @@ class Run:
         told = any(past is not None and past.episode is not None and past.episode.told for past in states)
         told = told or self.memory.offline_told
         return self.status or int(told or bool(unprinted) or any(notice.attempts for notice in unsent))
+
+    def _write_history(self) -> None:
+        """From what is saved already: rows that the history has not got wait there. It never stops the checking, and
+        what keeps it from being written is said once."""
+        memory, trouble = self.memory, ""
+        if self.safe and (len(memory.events) or len(memory.told)):
+            try:
+                aside = self.keep(memory.events.values(), memory.told.values(), self.start)
+                trouble = f"history.db was damaged and begins anew; the old one is kept as {aside}" if aside else ""
+                memory.recorded()
+            except StateError as error:
+                trouble = str(error)
+            if trouble and trouble != memory.history_told:
+                self.complain(trouble)
+            memory.history_told = trouble
 
 
 def _not_saved(row: Result) -> Result:

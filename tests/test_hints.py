@@ -7,10 +7,10 @@ from datetime import datetime
 import pytest
 
 from tests.program import Program, configuration, ok, robots
-from tests.site import Line, Site, answer
+from tests.site import Line, Reply, Site, answer
 from tests.values import DAY, START
 
-MAP = '<urlset><url><loc>{base}/p</loc><lastmod>{a}</lastmod></url><url><loc>{base}/q</loc><lastmod>{b}</lastmod></url></urlset>'
+ENTRY = "<url><loc>{}/{}</loc><lastmod>{:%Y-%m-%dT%H:%M:%SZ}</lastmod></url>"
 
 
 def watches(site: Site, hint: str, *paths: str) -> str:
@@ -19,7 +19,7 @@ def watches(site: Site, hint: str, *paths: str) -> str:
 
 
 def sitemap(site: Site, a: datetime, b: datetime, path: str = "/sitemap.xml") -> None:
-    text = MAP.format(base=site.url, a=f"{a:%Y-%m-%dT%H:%M:%SZ}", b=f"{b:%Y-%m-%dT%H:%M:%SZ}")
+    text = f"<urlset>{ENTRY.format(site.url, 'p', a)}{ENTRY.format(site.url, 'q', b)}</urlset>"
     site.script(path, answer(text.encode(), "Content-Type: application/xml"))
 
 
@@ -106,7 +106,7 @@ def test_in_trouble_the_page_itself_is_asked_for(program: Program, site: Site, h
 # -------------------------------------------------------------------------------------------------------- length
 
 
-def sized(text: str) -> object:
+def sized(text: str) -> Reply:
     """A page without validators, by GET and by HEAD."""
 
     def reply(line: Line) -> None:

@@ -68,12 +68,22 @@ RULES: dict[str, frozenset[str]] = {
     "conditions": frozenset({"amounts", "fingerprint"}),
     "conditional": frozenset({"fingerprint"}),
     "decide": frozenset({"conditional", "conditions", "diff", "fingerprint", "notices", "schedule"}),
+    "events": frozenset({"diff"}),
     "memory": frozenset({"records"}),
     "output": frozenset({"diff", "notices"}),
+    # what is made of the history
+    "arithmetic": frozenset(),
+    "installing": frozenset(),
+    "atom": frozenset({"notices"}),
+    "comparison": frozenset({"notices"}),
+    "plots": frozenset({"notices"}),
+    "sides": frozenset({"comparison"}),
+    "stylesheet": frozenset(),
+    "report": frozenset({"comparison", "notices", "plots", "schedule", "stylesheet"}),
 }
 
 # One outside thing each, and none knows another: what one needs of another it gets as an argument.
-EDGES = frozenset({"connections", "demo", "fetch", "lock", "notify", "politeness", "quiet", "state"})
+EDGES = frozenset({"connections", "demo", "fetch", "history", "lock", "notify", "politeness", "quiet", "state"})
 
 # What monitor.py and the commands share: it brings edges together. What each may import besides words and rules.
 STEPS: dict[str, frozenset[str]] = {
@@ -114,8 +124,8 @@ OUTSIDE = frozenset(
 CLOCKS = frozenset({"now", "today", "utcnow"})
 
 # In monitor.py, each where what is slow to import is first needed: a look, its content, an edited configuration, a
-# notice, and a command other than check.
-FUNCTIONS_THAT_IMPORT = 5
+# notice, the history, and a command other than check.
+FUNCTIONS_THAT_IMPORT = 6
 LINES_OF_A_MODULE = 400
 LINES_OF_A_FUNCTION = 60
 
