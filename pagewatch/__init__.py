@@ -15,7 +15,7 @@ Rules: text and values in, values out; no network, no files, no clock:
     hops          what is sent at each redirect and what its answer leads to; with http_headers and cookies
     content_coding takes gzip and deflate off a body; failures: what an exception of the HTTP library means
     sources       an answer -> what was seen in it: its text by charset, the rest by one of readers: page, json,
-                  text, sitemap (lastmod: what one says of when)
+                  text, feed (its entries; jsonfeed), sitemap (lastmod: what one says of when)
     reading       what a reader is given and makes of it; doubts: is it to be believed
     markup        a tree of HTML or XML; css, element_text, view, items, extract: what is watched in it
     jsondata      JSON and paths into it; amounts: numbers as people write them

@@ -107,9 +107,38 @@ COMMANDS: dict[str, tuple[str, list[Argument]]] = {
         [
             (("name",), {"metavar": "NAME|URL", "help": "name of a watch, or any URL"}),
             (("--select",), {"metavar": "CSS", "default": "", "help": "the selector to try, with a URL"}),
+            (("--twice",), {"action": "store_true", "help": "look again after a pause, and show what differs: noise"}),
         ],
     ),
     "list": ("every watch: how it is, when it was verified, when it is looked at next", [_JSON]),
+    "history": ("every version seen of a watch, with its time", [(("name",), {"metavar": "NAME", "help": WATCH})]),
+    "diff": (
+        "what changed between two versions of a watch; without numbers the last two",
+        [
+            (("name",), {"metavar": "NAME", "help": WATCH}),
+            (("first",), {"metavar": "FROM", "nargs": "?", "type": int, "help": "number of a version (see history)"}),
+            (
+                ("second",),
+                {"metavar": "TO", "nargs": "?", "type": int, "help": "another; without it the one after FROM"},
+            ),
+        ],
+    ),
+    "why": (
+        "the last decisions about a watch, and why an alert came or did not",
+        [(("name",), {"metavar": "NAME", "help": WATCH})],
+    ),
+    "report": ("write report.html into the state folder: all watches on one page", []),
+    "schedule": (
+        "what checking costs and how late it finds changes, a proposed `every`, and lines for a scheduler",
+        [
+            (("--delay",), {"metavar": "TIME", "help": "how late a change may be found, such as 12h"}),
+            (("--simulate",), {"action": "store_true", "help": "play 30 years of weekly changes"}),
+            (("--cron",), {"action": "store_true", "help": "print the line for crontab"}),
+            (("--systemd",), {"action": "store_true", "help": "print a systemd timer"}),
+            (("--schtasks",), {"action": "store_true", "help": "print the command for Windows Task Scheduler"}),
+            (("--launchd",), {"action": "store_true", "help": "print an agent for macOS"}),
+        ],
+    ),
     "forget": (
         "drop what is remembered of a watch: the next look is a first visit",
         [

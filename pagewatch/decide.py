@@ -151,6 +151,8 @@ def _changed(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> De
     state = replace(state, changes=state.changes + 1, events=state.events + 1, last_changed=now)
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=True), now)
     change = replace(diff.change(kept.extract, seen.extract, plan.watch), fates=seen.fates)
+    if seen.representation.source == "feed":  # entries that leave a feed are not removed
+        change = replace(change, removed=())
     change = conditions.with_numbers(change, kept.extract, seen.extract, plan.past.extremes)
     part = conditions.told(plan.watch, plan.past, seen.extract, change)
     muted = f"muted by {part}" if isinstance(part, str) else ""

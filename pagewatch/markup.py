@@ -115,6 +115,18 @@ def _has_flood(text: str) -> bool:
     return any(len(words) > MOST_ATTRIBUTES and _OPENING.match(words[0]) for words in tags if words)
 
 
+def declares_entities(text: str) -> bool:
+    """Whether the document type declaration does (XML 1.0 §2.8: only comments and instructions stand before it)."""
+    at = 0
+    while found := _BEFORE_DOCTYPE.match(text, at):
+        closing = "-->" if found[1] == "<!--" else "?>"
+        end = text.find(closing, found.end())
+        if end < 0:
+            return False
+        at = end + len(closing)
+    return text[at:].lstrip().startswith("<!DOCTYPE") and "<!ENTITY" in text[at:]
+
+
 # ------------------------------------------------------------------------------------------------------- parsing
 
 
@@ -193,7 +205,7 @@ def _torn(parser: Any) -> frozenset[str]:
 
 
 def _xml(text: str) -> Tree | FetchFailed:
-    if _declares_entities(text):
+    if declares_entities(text):
         return FetchFailed("xml-forbidden", "the document declares entities, and those are not read")
     text = _REFERENCE.sub(lambda found: html.escape(html.unescape(found[0])), text)  # XHTML has those of HTML
     safe = {"no_network": True, "load_dtd": False, "resolve_entities": False}
@@ -207,18 +219,6 @@ def _xml(text: str) -> Tree | FetchFailed:
     for element in root.iter(f"{_XHTML}*"):
         element.tag = element.tag[len(_XHTML) :]
     return Tree(root, text)
-
-
-def _declares_entities(text: str) -> bool:
-    """Whether the document type declaration does (XML 1.0 §2.8: only comments and instructions stand before it)."""
-    at = 0
-    while found := _BEFORE_DOCTYPE.match(text, at):
-        closing = "-->" if found[1] == "<!--" else "?>"
-        end = text.find(closing, found.end())
-        if end < 0:
-            return False
-        at = end + len(closing)
-    return text[at:].lstrip().startswith("<!DOCTYPE") and "<!ENTITY" in text[at:]
 
 
 # ------------------------------------------------------------------------------------------------ trees and soups

@@ -57,6 +57,9 @@ RULES: dict[str, frozenset[str]] = {
     "jsondata": frozenset({"fingerprint"}),
     "readers.page": frozenset({"element_text", "extract", "jsondata", "markup", "reading", "readers.json"}),
     "readers.json": frozenset({"fingerprint", "items", "jsondata", "reading"}),
+    "readers.entries": frozenset({"extract", "element_text", "fingerprint", "markup"}),
+    "readers.jsonfeed": frozenset({"fingerprint", "jsondata", "readers.entries"}),
+    "readers.feed": frozenset({"fingerprint", "markup", "reading", "readers.entries", "readers.jsonfeed"}),
     "lastmod": frozenset(),
     "readers.sitemap": frozenset({"charset", "content_coding", "failures", "lastmod", "reading"}),
     "readers.text": frozenset({"fingerprint", "reading"}),
@@ -100,6 +103,7 @@ PACKAGES = {
     "apprise": {"notify"},
     "bs4": {"markup"},
     "cssselect": {"css"},
+    "feedparser": {"readers.feed"},
     "jmespath": {"jsondata"},
     "lxml": {
         "css",
