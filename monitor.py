@@ -100,6 +100,7 @@ def run(this: Run) -> int:
         for plan, outcome in zip(looked.plans, looked.outcomes, strict=True):
             settle(this, plan, outcome, looked.milliseconds)
     settle_the_unreachable(this)
+    telling.tell_heartbeat(this)
     this.save()
     this.deliver()
     return this.finish()
@@ -261,8 +262,10 @@ def check(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             this.save()
             raise
-        if not (options.dry_run or options.names or configuration.problems):
-            telling.leave_note(this, configuration, status)
+        if not (options.dry_run or options.names):
+            ping(this, status)
+            if not configuration.problems:
+                telling.leave_note(this, configuration, status)
         return status
 
 
@@ -314,6 +317,14 @@ def configured(options: argparse.Namespace, memory: Memory) -> config.Configurat
     configuration = checking.checked(configuration, options.config.name)
     memory.checked = "" if configuration.problems else digest
     return configuration
+
+
+def ping(this: Run, status: int) -> None:
+    """Tells a dead man's switch that a run has finished, unless it failed."""
+    if this.settings.ping and status < 2:
+        from pagewatch import ping
+
+        telling.tell_ping(this, ping.ping(this.settings, this.options))
 
 
 def send(

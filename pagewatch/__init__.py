@@ -42,7 +42,8 @@ Steps, which bring edges together for the script and the commands:
     setup         the configuration from disk; checking has the checks that are done once per edit
     asking        one request for all watches that share it, hosts side by side
     run           decided, saved, shown, told: in this order
-    telling       what a run tells beside its watches: offline, a wrong watches.yaml, that nothing is due
+    telling       what a run tells beside its watches: offline, a wrong watches.yaml, heartbeat, that nothing is due
+    ping          requests the user's own URL when a run has finished
 
 Commands, a module each: commands.test, .list, .forget, .doctor, .demo; check is monitor.py itself.
 """

@@ -92,7 +92,7 @@ def load(data: bytes, *, file: str, environment: Mapping[str, str]) -> Configura
         names=tuple(found.names),
         declared=targets.lines,
         variables=frozenset(used),
-        secrets=secrets(values_used, settings.targets, found.watches),
+        secrets=secrets([*values_used, settings.ping], settings.targets, found.watches),
         places=tuple(found.places),
     )
 

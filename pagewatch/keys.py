@@ -18,7 +18,7 @@ from pagewatch.environment import without_password
 from pagewatch.model import Every, Watch
 
 SOURCES = ("page", "feed", "sitemap", "json", "text")
-TOP_LEVEL = ("contact", "user_agent", "gap", "notify", "alert", "defaults", "watches")
+TOP_LEVEL = ("contact", "user_agent", "gap", "notify", "alert", "heartbeat", "ping", "defaults", "watches")
 MEANT = {  # what people write who come from other programs
     **dict.fromkeys(("css", "filter", "xpath"), "select"),
     **dict.fromkeys(("remove", "exclude"), "ignore"),

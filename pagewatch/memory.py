@@ -49,8 +49,9 @@ class Facts:
 
     `checked` is the digest of the configuration that passed all checks, `told_config` are the digests of problems in
     it that were told. `recovered` is the name of the damaged file in whose place the copy serves, until
-    `acknowledge`; `anew` are the ids of watches whose baseline may be lost with it. `history_told` is why the
-    history could not be written. `hosts` are the pauses, by host.
+    `acknowledge`; `anew` are the ids of watches whose baseline may be lost with it. `history_told` is why the history
+    could not be written, `ping_told` why a ping did not arrive, `heartbeat` when the last one was sent. `hosts` are
+    the pauses, by host.
     """
 
     checked: str = ""
@@ -60,6 +61,8 @@ class Facts:
     recovered: str = ""
     anew: tuple[str, ...] = ()
     history_told: str = ""
+    heartbeat: datetime | None = None
+    ping_told: str = ""
     hosts: dict[str, Pause] = field(default_factory=dict)
 
 

@@ -45,13 +45,16 @@ class Target:
 
 @dataclass(frozen=True)
 class Settings:
-    """The top level of watches.yaml. `alert` is None where warnings go to the watch's own targets."""
+    """The top level of watches.yaml. `alert` is None where warnings go to the watch's own targets. `heartbeat` is how
+    often it is told that all is well, None: never; `ping` is requested after each finished run."""
 
     user_agent: str
     product_token: str
     gap: timedelta
     targets: tuple[Target, ...] = ()
     alert: tuple[str, ...] | None = None
+    heartbeat: timedelta | None = None
+    ping: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)

@@ -54,13 +54,58 @@ def tell_problems(this: Run, lines: Sequence[str]) -> None:
         this.post_general("config", new[0] + rest, "\n".join(new))
 
 
+def heartbeat_due(this: Run) -> datetime | None:
+    """When the next one is, None where none is wanted; the first is a period after the first run."""
+    period, last = this.settings.heartbeat, this.memory.heartbeat
+    if period is None or last is None:
+        return None
+    return last + period - schedule.slack(period)
+
+
+def tell_heartbeat(this: Run) -> None:
+    """From time to time a word that all is well, or what is not: silence alone says nothing."""
+    memory, due = this.memory, heartbeat_due(this)
+    if this.options.names or this.options.dry_run:
+        return
+    if this.settings.heartbeat is None or due is None or (memory.heartbeat and memory.heartbeat > this.start):
+        memory.heartbeat = this.start if this.settings.heartbeat else None
+        return
+    if this.start >= due:
+        memory.heartbeat = this.start
+        gist, text = _well_being(this)
+        this.post_general("heartbeat", gist, text)
+
+
+def _well_being(this: Run) -> tuple[str, str]:
+    broken = [f"{row.watch}: {row.detail}" for row in (*this.results, *this.unsaved) if row.kind == "config"]
+    states = [(watch, this.state_of(watch)) for watch in this.watches]
+    troubled = [
+        f"{watch.name}: {past.episode.outcome} since {past.episode.began:%Y-%m-%d}, {past.episode.detail}"
+        for watch, past in states
+        if past.episode is not None and past.episode.told
+    ]
+    lines, count = [*broken, *troubled], len(states) + len(broken)
+    if not lines:
+        return f"{count} watched, all well", ""
+    return f"{count} watched, {len(lines)} in trouble", "\n".join(lines)
+
+
+def tell_ping(this: Run, reason: str) -> None:
+    """That the user's own URL cannot be reached is said once."""
+    if reason and reason != this.memory.ping_told:
+        this.complain(f"ping: {reason}")
+    if reason != this.memory.ping_told:
+        this.memory.ping_told = reason
+        this.save()
+
+
 def leave_note(this: Run, configuration: Configuration, status: int) -> None:
     """For the runs in which nothing will be due (`quiet`): until when that is, what they print, and their exit
     status."""
     now, until, rows = this.options.clock(), [], []
     outbox = this.deliverable()
     said_to_nobody = any(notice.target == STDOUT for notice in this.memory.outbox)
-    if status > 1 or said_to_nobody or any(notices.is_due(notice, now) for notice in outbox):
+    if this.settings.ping or status > 1 or said_to_nobody or any(notices.is_due(notice, now) for notice in outbox):
         return
     for watch in this.watches:
         past = this.state_of(watch)
@@ -70,6 +115,7 @@ def leave_note(this: Run, configuration: Configuration, status: int) -> None:
         until.append(schedule.due_at(watch, past, now) or now if waits[0] == "not-due" else waits[1])
         rows.append(Result(watch.name, without_login(watch.url), waits[0], next_check=waits[1]))
     until += [notices.due_at(notice) for notice in outbox]
+    until += [due] if (due := heartbeat_due(this)) is not None else []
     style = replace(this.style, form="json")
     lines = [*(output.row(row, style) for row in rows), output.summary(rows, 0, len(outbox), style)]
     read = setup.read_digest(this.options, configuration), sorted(configuration.variables)

@@ -1,4 +1,5 @@
-"""The keys at the top of watches.yaml: who asks (contact, user_agent, gap) and who is told (notify, alert).
+"""The keys at the top of watches.yaml: who asks (contact, user_agent, gap), who is told (notify, alert) and how
+it is known that the program is alive (heartbeat, ping).
 
 A target that cannot be used is left out and named; the others go on. A target's URL is a secret: no message shows any
 of it.
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from pagewatch import document, values
+from pagewatch import document, request_keys, values
 from pagewatch.document import Broken, Node, Scalar, Wrong
 from pagewatch.keys import TOP_LEVEL, known_targets, unknown_key
 from pagewatch.model import VERSION, Settings, Target
@@ -57,6 +58,8 @@ def read(top: Mapping[str, Node]) -> tuple[Settings, Targets, Problems]:
         "user_agent": _user_agent,
         "gap": lambda key, node: values.bounded_duration(key, node, "0s", "60s"),
         "alert": lambda key, node: _alert(key, node, targets),
+        "heartbeat": lambda key, node: values.bounded_duration(key, node, "1h", "52w"),
+        "ping": request_keys.url,
     }
     for key, reader in readers.items():
         if key in top:
@@ -68,7 +71,8 @@ def read(top: Mapping[str, Node]) -> tuple[Settings, Targets, Problems]:
     user_agent = made.get("user_agent", f"{PRODUCT}/{VERSION}{contact}")
     token = TOKEN.match(user_agent)
     product_token = token[0] if token else PRODUCT
-    settings = Settings(user_agent, product_token, made.get("gap", GAP), tuple(targets.usable), made.get("alert"))
+    others = {key: made[key] for key in ("alert", "heartbeat", "ping") if key in made}
+    settings = Settings(user_agent, product_token, made.get("gap", GAP), tuple(targets.usable), **others)
     return settings, targets, problems
 
 
