@@ -29,7 +29,7 @@ def plan(watch: Watch, settings: Settings, past: WatchState, now: datetime) -> P
     audit = _audit_is_due(past, now)
     usable = _baseline_is_usable(past, recipe, request) and past.trusted and past.identity != ASK
     blind = past.episode is not None and past.episode.unconditional
-    validators = past.validators if usable and not audit and not blind else Validators()
+    validators = past.validators if usable and not audit and not blind and not _has_parts(past) else Validators()
     packed = past.identity in ("", NO)
     plain = Plan(watch, past, recipe, request, validators, "gzip, deflate" if packed else "identity", audit)
     return _with_hint(plain, now) if watch.hint and usable and not audit and past.episode is None else plain
@@ -55,6 +55,12 @@ def _baseline_is_usable(past: WatchState, recipe: str, request: str) -> bool:
     """RFC 9110 §15.4.5: who asks for a 304 must hold what it stands for."""
     kept = past.baseline
     return kept is not None and kept.extract is not None and kept.recipe == recipe and past.request == request
+
+
+def _has_parts(past: WatchState) -> bool:
+    """An index that has not changed says nothing of the sitemaps that it names."""
+    kept = past.baseline.extract if past.baseline else None
+    return kept is not None and kept.parts > 0
 
 
 def _audit_is_due(past: WatchState, now: datetime) -> bool:

@@ -20,8 +20,12 @@ from pagewatch.fingerprint import fingerprint
 from pagewatch.lastmod import latest
 from pagewatch.readers import sitemap
 from pagewatch.reading import Body, Content
+from tests.program import Program, configuration
+from tests.site import Site as HttpSite
+from tests.site import answer as answer_of
+from tests.site import conditional
 from tests.tables import Row, table
-from tests.values import representation, watch
+from tests.values import DAY, representation, watch
 
 SITEMAP = "https://a.test/sitemap.xml"
 WATCH = watch(select="", source="sitemap", url=SITEMAP)
@@ -347,3 +351,24 @@ def test_the_less_a_lastmod_says_the_later_it_may_be(moment: datetime) -> None:
     moments = [latest(form) for form in forms]
     known = [moment for moment in moments if moment is not None]
     assert len(known) == len(forms) and known == sorted(known)
+
+
+# ------------------------------------------------------------------------------------------------- the whole program
+
+
+def test_an_index_that_has_not_changed_hides_no_change_of_its_sitemaps(program: Program, site: HttpSite) -> None:
+    head = "Content-Type: application/xml"
+    site.script("/s.xml", conditional(index([f"{site.url}/1.xml"]).encode(), head, etag='"1"'))
+    site.script("/1.xml", conditional(urlset(["https://a.test/1"]).encode(), head, etag='"1"'))
+    text = configuration({"name": "Pages", "url": f"{site.url}/s.xml", "source": "sitemap"})
+    assert program.check(config=text).watches["Pages"]["detail"] == "first look; 1 item"
+    program.clock.forward(DAY)
+    assert program.check(config=text).watches["Pages"]["outcome"] == "unchanged"
+    site.script("/1.xml", answer_of(urlset(["https://a.test/1", "https://a.test/2"]).encode(), head))
+    program.clock.forward(DAY)
+    row = program.check(config=text).watches["Pages"]
+    assert [item["link"] for item in row["added"]] == ["https://a.test/2"]
+    site.script("/1.xml", answer_of(b"oops", status=500))
+    program.clock.forward(DAY)
+    row = program.check(config=text).watches["Pages"]
+    assert (row["outcome"], row["kind"]) == ("failed", "partial") and "1.xml" in row["detail"]
