@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 import monitor
+from pagewatch import history
 from pagewatch.notify import deliver
 from tests.process import Monitor, Run
 from tests.program import Program, configuration, files, interruptible, mode, ok, price, remembered, until
@@ -280,6 +281,7 @@ def test_runs_that_are_killed_at_any_moment_tell_every_change_once_or_twice(
         assert_a_chain(counts)
         assert set(counts.values()) <= {1, 2}
         assert lane.program.outbox == []
+        assert lane.versions() == [f"{old} €" for old, _ in sorted(counts)] + [f"{LAST_PRICE} €"]
 
 
 class Lane:
@@ -317,6 +319,13 @@ class Lane:
         self.site.close()
         self.hook.close()
         return Counter(changes_in(told(self.hook)))
+
+
+    def versions(self) -> list[str]:
+        """The texts of all versions in the history."""
+        watch_id = self.program.document["watches"][0]["id"]
+        events = (version.event for version in history.all_versions(self.program.state, 1000)[watch_id])
+        return [event.extract.text for event in events if event.extract]
 
 
 def assert_a_chain(changes: Counter[tuple[int, int]]) -> None:
