@@ -51,8 +51,12 @@ def read(body: Body) -> Content | FetchFailed:
 def _embedded(watch: Watch, tree: Tree, url: str) -> Extract | NoMatch:
     """`path` on a page: into its first JSON script block that has it, among what `select` selects if that is given."""
     within = tree.find(watch.select) if watch.select else [tree.root]
-    scripts = [script for element in within for script in element.iter("script")]
-    for value in (jsondata.read_script(script.text or "") for script in scripts):
-        if value is not None and not isinstance(found := json.extract(watch, value, url), NoMatch) and found.matched:
+    scripts = (script.text or "" for element in within for script in element.iter("script"))
+    blocks = 0
+    for value in (value for text in scripts if (value := jsondata.read_script(text)) is not None):
+        blocks += 1
+        if not isinstance(found := json.extract(watch, value, url), NoMatch) and found.matched:
             return found
-    return json.nothing(watch, f'path "{watch.path}" finds nothing in the JSON of {len(scripts)} scripts of the page')
+    where = f"the page's {blocks} blocks of JSON" if blocks > 1 else "the JSON of the page"
+    missing = f"finds nothing in {where}" if blocks else "cannot be followed: there is no JSON in the page"
+    return json.nothing(watch, f'path "{watch.path}" {missing}')
