@@ -61,6 +61,7 @@ try:
         events,
         lock,
         output,
+        removals,
         schedule,
         setup,
         state,
@@ -69,10 +70,10 @@ try:
 except ModuleNotFoundError as missing:
     print(lacking(missing), file=sys.stderr)
     sys.exit(2)
-from pagewatch.answers import NETWORK_KINDS, Deferred, Disallowed, FetchFailed, Outcome, Representation
+from pagewatch.answers import NETWORK_KINDS, Deferred, Disallowed, FetchFailed, Observation, Outcome, Representation
 from pagewatch.errors import ConfigError, MonitorError, UsageError, reason, unknown
 from pagewatch.memory import Memory
-from pagewatch.model import VERSION, Decision, Delivery, Event, Notice, Plan, Result, Target, Told, Watch
+from pagewatch.model import VERSION, Decision, Delivery, Event, Notice, Plan, Result, Target, Told, Verified, Watch
 from pagewatch.politeness import OVER, deferred, host_of
 from pagewatch.run import Looked, Run
 from pagewatch.urls import without_login
@@ -114,8 +115,9 @@ def look(web: Web, plans: Fetch, session: Session) -> Looked:
         return Looked(plans, tuple(answer for _ in plans))
     from pagewatch import sources
 
-    read = partial(sources.read, answer=answer, ask=web.further(plans, session))
-    return Looked(plans, tuple(guarded(partial(read, plan.watch, baseline=plan.past.baseline)) for plan in plans))
+    ask, known = web.further(plans, session), [(plan.past.baseline, plan.past.candidate) for plan in plans]
+    seen = [partial(sources.read, plan.watch, answer, ask, *past) for plan, past in zip(plans, known, strict=True)]
+    return Looked(plans, tuple(map(guarded, seen)))
 
 
 def guarded(action: Callable[[], T]) -> T | FetchFailed:
@@ -171,10 +173,13 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
             this.events.put(looked)
 
     asking.side_by_side(web, fetches, look_and_report)
+    this.verify = partial(asking.verify, web, report=this.events.put)
     left = {fetch[0].watch.name: fetch for fetch in fetches}
-    while left and (event := this.next_event(this.began + LAST_LOOK)) is not None:
+    while (left or this.verifying) and (event := this.next_event(this.began + LAST_LOOK)) is not None:
         if isinstance(event, Delivery):
             this.enter_delivery(event)
+        elif isinstance(event, Verified):
+            complete(this, event)
         elif left.pop(event.plans[0].watch.name, None):
             yield event
     for fetch in left.values():
@@ -206,6 +211,17 @@ def enter(this: Run, plan: Plan, outcome: Outcome, milliseconds: int = 0) -> Non
         decision = decide.decide(plan, replace(bug, reason=said), this.start)
     assert isinstance(decision, Decision)
     this.enter(decision, events.event_of(plan, outcome, decision, this.start, milliseconds))
+    if this.verify is not None and not this.options.dry_run and (links := removals.links(plan, decision)):
+        this.verifying[plan.watch.name] = plan, outcome
+        this.verify(plan, links)
+
+
+def complete(this: Run, verified: Verified) -> None:
+    """What is learned of removed records, once their removal is safe, goes into the notices of it."""
+    plan, outcome = this.verifying.pop(verified.watch)
+    if isinstance(outcome, Observation):
+        known = decide.decide(plan, replace(outcome, fates=verified.fates), this.start)
+        this.amend(known.notices)
 
 
 def settle_the_unreachable(this: Run) -> None:

@@ -22,7 +22,7 @@ Rules: text and values in, values out; no network, no files, no clock:
     fingerprint   normalises, leaves noise out, compares
     decide        (plan, outcome, now) -> new state, a row, notices; with conditions (what is told), schedule, diff and
                   notices (their words)
-    events        what the history keeps of a decision
+    events        what the history keeps of a decision; removals: what became of records that are gone
     memory        all that is remembered, in one document; records has the JSON of each value
     output        the lines of a run
     report        the HTML page, with comparison (of sides), plots and stylesheet; atom: the feed of changes

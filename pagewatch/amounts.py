@@ -16,6 +16,7 @@ from itertools import islice
 from pagewatch.answers import Amount
 
 MOST_DIGITS = 40  # of one number; more is no amount, and costs time
+MOST_LETTERS = 8  # beside a price without its currency
 MOST_NUMBERS = 1000  # of one text; those behind are not looked at
 
 _SPACE = " \u00a0\u2009\u202f"
@@ -85,8 +86,18 @@ def read(text: str, mark: str = "", field: str = "") -> Amount | None:
     found = min(_found(text, mark), key=lambda candidate: candidate[0], default=None)
     if found is None:
         return None
-    _, low, high, proven = found
-    return Amount(field, low, high, proven or mark)
+    rank, low, high, proven = found
+    return Amount(field, low, high, proven or mark, money=rank == 0)
+
+
+def takes_its_place(new: Amount, known: Amount, text: str) -> bool:
+    """Whether what was read in `text` can be what `known` was: where a price stood, a number among words is none."""
+    return new.money or not known.money or sum(map(str.isalpha, text)) < MOST_LETTERS
+
+
+def others(text: str) -> bool:
+    """Whether the text has numbers beside the one that is read."""
+    return sum(1 for _ in _found(text, "")) > 1
 
 
 def _found(text: str, mark: str) -> Iterator[tuple[int, str, str, str]]:

@@ -149,12 +149,14 @@ Ask = Callable[[str], Answer]  # a further request for the same watch: robots.tx
 @dataclass(frozen=True)
 class Amount:
     """A number as it was read in a text, from `low` to `high`, which differ in a range: exact decimals such as
-    "1299.5". `field` is "" for the whole text; `mark` is the decimal mark, "" where the text has left it open."""
+    "1299.5". `field` is "" for the whole text; `mark` is the decimal mark, "" where the text has left it open; `money`
+    that a currency stands beside it."""
 
     field: str
     low: str
     high: str
     mark: str = ""
+    money: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -16,17 +17,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from urllib.request import getproxies
 
-from pagewatch import fetch, robots
+from pagewatch import fetch, removals, robots
 from pagewatch.answers import NO_VALIDATORS, Answer, Ask, FetchFailed, NotModified, Unaltered, Validators
 from pagewatch.connections import Client, Session
 from pagewatch.hops import Request
 from pagewatch.lastmod import latest
-from pagewatch.model import Pause, Plan, RobotsRecord, Settings
+from pagewatch.model import Links, Pause, Plan, RobotsRecord, Settings, Verified
 from pagewatch.politeness import GetRobots, Politeness, host_of
 from pagewatch.readers.sitemap import lastmods
 from pagewatch.urls import credentials, normalise_url, origin_of
 
 MOST_THREADS = 32
+LONGEST_VERIFYING = 60.0  # seconds
+LONGEST_HINT = 5.0  # seconds per read: a hint that takes longer spares nothing
 ROBOTS_ACCEPT = "text/plain,*/*;q=0.8"
 
 Fetch = tuple[Plan, ...]  # the watches that share a request
@@ -50,7 +53,8 @@ class Web:
         request = request_of(self.settings, plans)
         gate = self._gate(plans, request, session)
         length = plans[0].length if len({plan.length for plan in plans}) == 1 else 0
-        if length and fetch.content_length(request, session, gate) == length:
+        briefly = replace(request, timeout=min(request.timeout, LONGEST_HINT))
+        if length and fetch.content_length(briefly, session, gate) == length:
             return NotModified()
         return fetch.ask(request, session, gate)
 
@@ -156,6 +160,24 @@ def _robots_getter(request: Request, session: Session, hosts: Politeness) -> Get
     asked = replace(request, headers=(), body=None, body_type="", accept=ROBOTS_ACCEPT, accept_encoding="gzip, deflate")
     asked = replace(asked, accept_status=(200, 203), limit=robots.LIMIT, truncate=True)
     return lambda url, validators: fetch.ask(replace(asked, url=url, validators=validators), session, hosts.turn)
+
+
+def verify(web: Web, plan: Plan, links: Links, report: Callable[[Verified], object]) -> None:
+    """Asks for the pages of records in a thread of its own, one after the other, for a while."""
+
+    def work() -> None:
+        fates: dict[str, str] = dict.fromkeys((key for key, _ in links), removals.UNKNOWN)
+        end = time.monotonic() + LONGEST_VERIFYING
+        try:
+            with web.client.session() as session:
+                ask = web.further((plan,), session)
+                for key, link in links:
+                    if time.monotonic() < end:
+                        fates[key] = removals.fate(ask(link))
+        finally:
+            report(Verified(plan.watch.name, tuple(fates.items())))
+
+    threading.Thread(target=work, daemon=True).start()
 
 
 def side_by_side(web: Web, fetches: Iterable[Fetch], look: Callable[[Fetch, Session], None]) -> None:

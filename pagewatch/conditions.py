@@ -8,6 +8,7 @@ number that was told last: many small steps are one large one. What is not told 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
@@ -21,16 +22,39 @@ STEP = "changed_by"
 Condition = tuple[str, str, str]  # field ("" is the whole text), condition, operand
 
 
-def with_numbers(change: Change, old: Extract | None, new: Extract, extremes: tuple[Amount, ...]) -> Change:
-    """The change with words about its numbers: how far, how many per cent, the lowest or highest seen."""
-    before = {amount.field: amount for amount in old.amounts} if old else {}
-    seen = {amount.field: amount for amount in extremes}
-    said = (
-        (amount.field, amounts.said(before[amount.field], amount, seen.get(amount.field)))
-        for amount in new.amounts
-        if amount.field in before
-    )
-    return replace(change, numbers=tuple((field, words) for field, words in said if words))
+def with_numbers(change: Change, watch: Watch, past: WatchState, new: Extract) -> Change:
+    """The change with words about its numbers: how far, how many per cent, the lowest or highest seen; where a step
+    counts from what was told last, also how far from that."""
+    kept = past.baseline.extract if past.baseline else None
+    before = _by_field(kept.amounts if kept else ())
+    seen, last = _by_field(past.extremes), _by_field(past.told)
+    stepping = {field for field, name, _ in watch.when if name == STEP}
+    said = []
+    for amount in new.amounts:
+        if (known := before.get(amount.field)) is not None:
+            move, told = amounts.said(known, amount, seen.get(amount.field)), last.get(amount.field)
+            if amount.field in stepping and told is not None and not amounts.same(told, known):
+                move += f"; {amounts.said(told, amount, None) or 'none'} since the last notice"
+            said.append((amount.field, move))
+    said += [step for old, item in change.updated for step in _item_steps(watch, old, item)]
+    return replace(change, numbers=tuple((field, move) for field, move in said if move))
+
+
+def _by_field(known: tuple[Amount, ...]) -> dict[str, Amount]:
+    return {amount.field: amount for amount in known}
+
+
+def _item_steps(watch: Watch, old: Item, new: Item) -> Iterator[tuple[str, str]]:
+    """How far the numbers of a record moved, by its key and the name of the field."""
+    before, after = (_by_field(_item_amounts(watch, item)) for item in (old, new))
+    for name in before.keys() & after.keys():
+        yield f"{new.key}\n{name}", amounts.said(before[name], after[name], None)
+
+
+def _item_amounts(watch: Watch, item: Item) -> tuple[Amount, ...]:
+    marks = dict(watch.number)
+    read = (amounts.read(value, marks[name], name) for name, value in item.fields if value and name in marks)
+    return tuple(amount for amount in read if amount is not None)
 
 
 def widened(extremes: tuple[Amount, ...], seen: tuple[Amount, ...]) -> tuple[Amount, ...]:
@@ -141,7 +165,5 @@ def _items_when(watch: Watch, change: Change) -> Change | None:
 def _item_holds(watch: Watch, item: Item) -> bool:
     """An item's text is all that is known of it."""
     text = "\n".join([item.text or item.key, *(value for _, value in item.fields if value)])
-    marks = dict(watch.number)
-    read = (amounts.read(value, marks[name], name) for name, value in item.fields if value and name in marks)
-    extract = Extract(text, item.fields, amounts=tuple(amount for amount in read if amount is not None))
+    extract = Extract(text, item.fields, amounts=_item_amounts(watch, item))
     return all(_holds(condition, extract) for condition in watch.when)

@@ -119,4 +119,6 @@ def _operand(key: str, name: Scalar, node: Node) -> str:
     value = text(label, node).strip()
     if not form.fullmatch(value):
         raise Wrong(node.line, f"{label} must be a number with a point, such as {example}, not {written(node)}")
+    if condition == "changed_by" and not value.strip("0.% "):
+        raise Wrong(node.line, f"{label} must be more than 0: without it every change is told")
     return value.replace(" ", "")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from pagewatch import conditional, conditions, diff, fingerprint, notices, schedule
+from pagewatch import amounts, conditional, conditions, diff, fingerprint, notices, schedule
 from pagewatch.answers import (
     Amount,
     Deferred,
@@ -106,6 +106,7 @@ def _baseline_detail(plan: Plan, seen: Observation, change: Change, first: bool)
         parts.append(f"{len(extract.items):,} item{'s' if len(extract.items) != 1 else ''}")
     elif not extract.text and not extract.fields:
         parts.append("the watched part is there but empty")
+    parts += [_read_as(amount) for amount in extract.amounts if amounts.others(_text_of(extract, amount.field))]
     parts += seen.remarks
     if conditions.holds_already(watch, extract):
         parts.append(f"{conditions.words(watch.when)} is true already: it is told when it becomes so again")
@@ -121,6 +122,16 @@ def _baseline_detail(plan: Plan, seen: Observation, change: Change, first: bool)
     return "; ".join(filter(None, parts))
 
 
+def _read_as(amount: Amount) -> str:
+    """Which of several numbers is watched."""
+    ends = " to ".join(dict.fromkeys((amount.low, amount.high)))
+    return f"{amount.field} is read as {ends}" if amount.field else f"read as {ends}"
+
+
+def _text_of(extract: Extract, field: str) -> str:
+    return (dict(extract.fields).get(field) if field else extract.text) or ""
+
+
 def _unchanged(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> Decision:
     state = _verified(plan, seen, now, differs=False)
     assert state.baseline is not None
@@ -131,10 +142,11 @@ def _unchanged(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> 
 
 
 def _candidate(before: Candidate | None, seen: Observation) -> Candidate:
+    extract = seen.extract if seen.representation.source == "feed" else None
     if before is None:
-        return Candidate(seen.fingerprint, 1, 1)
+        return Candidate(seen.fingerprint, 1, 1, extract)
     agree = before.agree + 1 if before.fingerprint == seen.fingerprint else 1
-    return Candidate(seen.fingerprint, agree, before.differing + 1)
+    return Candidate(seen.fingerprint, agree, before.differing + 1, extract)
 
 
 def _unconfirmed(plan: Plan, candidate: Candidate, now: datetime) -> Decision:
@@ -153,7 +165,7 @@ def _changed(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> De
     change = replace(diff.change(kept.extract, seen.extract, plan.watch), fates=seen.fates)
     if seen.representation.source == "feed":  # entries that leave a feed are not removed
         change = replace(change, removed=())
-    change = conditions.with_numbers(change, kept.extract, seen.extract, plan.past.extremes)
+    change = conditions.with_numbers(change, plan.watch, plan.past, seen.extract)
     part = conditions.told(plan.watch, plan.past, seen.extract, change)
     muted = f"muted by {part}" if isinstance(part, str) else ""
     detail = "; ".join(filter(None, (muted, _trust_detail(plan, state), _moved(seen.representation.moved_to))))

@@ -65,16 +65,20 @@ def _by_key(items: Iterable[Item]) -> dict[str, list[Item]]:
 
 
 def _without_equals(came: list[Item], went: list[Item], watch: Watch) -> tuple[list[Item], list[Item]]:
-    left = [(comparable_item(item, watch), item) for item in went]
-    differing = []
-    for item in came:
-        form = comparable_item(item, watch)
-        at = next((at for at, (other, _) in enumerate(left) if other == form), None)
-        if at is None:
-            differing.append(item)
+    before, after = ([repr(comparable_item(item, watch)) for item in items] for items in (went, came))
+    same = Counter(before) & Counter(after)
+    return _rest(came, after, Counter(same)), _rest(went, before, same)
+
+
+def _rest(items: list[Item], forms: list[str], same: Counter[str]) -> list[Item]:
+    """The items but for as many of each form as are the same on both sides."""
+    left = []
+    for item, form in zip(items, forms, strict=True):
+        if same[form]:
+            same[form] -= 1
         else:
-            del left[at]
-    return differing, [item for _, item in left]
+            left.append(item)
+    return left
 
 
 def _fields(old: Extract, new: Extract) -> tuple[tuple[str, str | None, str | None], ...]:
@@ -87,7 +91,7 @@ def _fields(old: Extract, new: Extract) -> tuple[tuple[str, str | None, str | No
 def gist(change: Change) -> str:
     """The change in one short line, for a title."""
     if change.fields:
-        return ", ".join(_step(change, name, short(old), short(new)) for name, old, new in change.fields)
+        return ", ".join(_step(change, name, _part(old), _part(new)) for name, old, new in change.fields)
     if change.added or change.removed or change.updated:
         return _counts(change)
     if change.old is None:
@@ -95,17 +99,19 @@ def gist(change: Change) -> str:
     if _is_short(change.old) and _is_short(change.new):
         return _step(change, "", short(change.old), short(change.new))
     added, removed = line_differences(change.old, change.new or "")
+    if sorted(added) == sorted(removed):
+        return f"{_lines(len(added))} moved: {short(added[0])}"
     if len(added) == len(removed) == 1:
         return " → ".join(_within(removed[0], added[0])[0])
     sets = ((len(added), "added"), (len(removed), "removed"))
-    counts = ", ".join(f"{n} line{'s' if n > 1 else ''} {word}" for n, word in sets if n)
+    counts = ", ".join(f"{_lines(n)} {word}" for n, word in sets if n)
     return f"{counts}: {'' if added else '− '}{short(next(iter(added or removed), ''))}"
 
 
 def text(change: Change) -> str:
     """The change in full, additions first; one line each begins with +, − or is `old → new`."""
     if change.fields:
-        return "\n".join(_step(change, name, _whole(old), _whole(new)) for name, old, new in change.fields)
+        return "\n".join(_step(change, name, old or _part(old), new or _part(new)) for name, old, new in change.fields)
     if change.added or change.removed or change.updated:
         return "\n".join(_item_lines(change))
     if change.old is None:
@@ -113,9 +119,15 @@ def text(change: Change) -> str:
     if _is_short(change.old) and _is_short(change.new):
         return _step(change, "", _whole(change.old), _whole(change.new))
     added, removed = line_differences(change.old, change.new or "")
+    if sorted(added) == sorted(removed):
+        return "\n".join(f"moved: {line}" for line in added)
     if len(added) == len(removed) == 1:
         return "\n".join(" → ".join(pair) for pair in _within(removed[0], added[0]))
     return "\n".join([*(f"+ {line}" for line in added), *(f"− {line}" for line in removed)])
+
+
+def _lines(count: int) -> str:
+    return f"{count} line{'s' if count > 1 else ''}"
 
 
 def _step(change: Change, name: str, old: str, new: str) -> str:
@@ -129,23 +141,28 @@ def _counts(change: Change) -> str:
     sets = ((len(change.added), "added"), (len(change.removed), "removed"), (len(change.updated), "updated"))
     counts = ", ".join(f"{n} {word}" for n, word in sets if n)
     if len(change.updated) == sum(n for n, _ in sets) == 1:
-        return short("; ".join(_updates(*change.updated[0])))
+        return short("; ".join(_updates(change, *change.updated[0])))
     first = next(iter((*change.added, *(new for _, new in change.updated), *change.removed)))
     return f"{counts}: {short(_name(first))}"
 
 
 def _item_lines(change: Change) -> list[str]:
     fates = dict(change.fates)
-    lines = [line for item in change.added for line in [f"+ {_name(item)}", *_details(item)]]
+    lines = [line for item in change.added for line in [f"+ {_indented(item)}", *_details(item)]]
     for old, new in change.updated:
-        lines += [f"~ {line}" for line in _updates(old, new)]
+        lines += [f"~ {line}" for line in _updates(change, old, new)]
         lines += [f"  {new.link}"] if new.link else []
     gone = ((item, fates.get(item.key, "")) for item in change.removed)
-    return lines + [f"− {_name(item)}{f' ({fate})' if fate else ''}" for item, fate in gone]
+    return lines + [f"− {_indented(item)}{f' ({fate})' if fate else ''}" for item, fate in gone]
 
 
 def _name(item: Item) -> str:
     return item.text or item.key
+
+
+def _indented(item: Item) -> str:
+    """Its name; further lines of it stand below the first, so that none is taken for another item."""
+    return _name(item).replace("\n", "\n  ")
 
 
 def _details(item: Item) -> list[str]:
@@ -159,15 +176,16 @@ def _one_line(item: Item) -> str:
     return _name(item).replace("\n", " ") + "".join(f", {detail.strip()}" for detail in _details(item))
 
 
-def _updates(old: Item, new: Item) -> list[str]:
-    """What is different in an item, part by part."""
+def _updates(change: Change, old: Item, new: Item) -> list[str]:
+    """What is different in an item, part by part, each with the item's name."""
     if not new.fields:
         pairs = [(old.text, new.text)] if "\n" not in old.text + new.text else _line_pairs(old.text, new.text)
         lines = [f"{short(before)} → {short(after)}" for before, after in pairs]
-        return [f"{short(new.key)}: {lines[0]}", *lines[1:]] if new.key not in new.text else lines
-    before = dict(old.fields)
+        return [line if new.key in line else f"{short(new.key)}: {line}" for line in lines]
+    before, said = dict(old.fields), dict(change.numbers)
     parts = [(n, before.get(n), value) for n, value in new.fields if before.get(n) != value]
-    return [f"{short(_name(new))}: {name}: {short(was)} → {short(now)}" for name, was, now in parts]
+    steps = [(name, f"{_part(was)} → {_part(now)}", said.get(f"{new.key}\n{name}", "")) for name, was, now in parts]
+    return [f"{short(_name(new))}: {name}: {step}{f' ({move})' if move else ''}" for name, step, move in steps]
 
 
 def texts_of(old: Item, new: Item) -> tuple[str, str]:
@@ -184,6 +202,11 @@ def _line_pairs(old: str, new: str) -> list[tuple[str, str]]:
     added, removed = line_differences(old, new)
     width = max(len(added), len(removed))
     return list(zip([*removed, *[""] * (width - len(removed))], [*added, *[""] * (width - len(added))], strict=True))
+
+
+def _part(value: str | None) -> str:
+    """The value of a named part in one line: an empty one is not one that is not there."""
+    return "(empty)" if value == "" else short(value)
 
 
 def _is_short(value: str | None) -> bool:

@@ -20,6 +20,7 @@ BLOCKS = frozenset(
     optgroup option p pre search section summary table tbody textarea tfoot thead title tr ul xmp""".split()
 )
 APART = frozenset("button input select td th".split())  # set apart from their neighbours, but on the same line
+_STRUCK = frozenset("del s strike".split())  # what was a price
 _VERBATIM = frozenset("pre script style textarea xmp".split())
 INLINE = frozenset(
     """a abbr acronym audio b base bdi bdo big canvas cite code col data datalist del dfn em embed font i img ins kbd
@@ -38,8 +39,12 @@ def text_of(root: Node, left_out: Elements = frozenset(), xml: bool = False, cen
     """The text of an element in lines, without the elements `left_out`. In XML each element has its own line.
 
     `cents` is the decimal mark of an amount ("": inferred) whose cents are raised: 20<sup>99</sup> is 20.99, not
-    2099. None: no amount.
+    2099; what is struck out was an amount and is none. None: no amount.
     """
+    if cents is not None and (struck := frozenset(root.iter(*_STRUCK)) - {root}):
+        without = text_of(root, left_out | struck, xml)
+        if any(map(str.isdigit, without)):
+            left_out |= struck
     parts: list[str] = []
     verbatim = None
     walk = etree.iterwalk(root, events=("start", "end"))

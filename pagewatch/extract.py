@@ -59,6 +59,8 @@ def _chosen(view: View, found: list[Node]) -> Extract | NoMatch:
     fields = ", ".join(name for name, _ in watch.fields)
     if watch.items:
         items = records(view, chosen)
+        if items is None:
+            return _nothing(view, f'none of the items has the key "{watch.key}"', "")
         if not items:
             return _nothing(view, f'items "{watch.items}" matches nothing', _hint(view.tree, watch.items))
         if fields and all(value is None for item in items for _, value in item.fields):

@@ -6,6 +6,7 @@ take two walks, not two thousand.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from urllib.parse import urljoin
 
 from pagewatch.answers import Item
@@ -21,28 +22,31 @@ NAMES = ("title", "name", "headline")  # fields that say what a record is called
 Parts = dict[Node, list[Node]]
 
 
-def records(view: View, scopes: list[Node]) -> tuple[Item, ...]:
-    """The records in page order; with `select` those within what it selects."""
+def records(view: View, scopes: list[Node]) -> tuple[Item, ...] | None:
+    """The records in page order; with `select` those within what it selects. None where none of them has the key. One
+    in another is not a part of that."""
     elements = view.find(view.watch.items)
     if view.watch.select:
         within = frozenset(scopes)
         elements = [element for element in elements if is_in(element, within)]
+    alone = replace(view, left_out=view.left_out | frozenset(elements))
     key, attribute = split_attribute(view.watch.key)
     keys = _parts(view, elements, key)
     fields = [(name, *split_attribute(where)) for name, where in view.watch.fields]
     parts = [(name, _parts(view, elements, selector), attribute) for name, selector, attribute in fields]
     links = _parts(view, elements, "a[href]")
     base = _base(view)
-    found = []
+    found, known = [], not view.watch.key or not elements
     for element in elements:
         values = tuple((name, view.value(part[element][:1], attribute, name)) for name, part, attribute in parts)
-        text = view.text(element)
+        text = alone.text(element)
         own = view.value(keys[element][:1], attribute) if view.watch.key else text
+        known = known or bool(own)
         identity = collapse(own or "") or collapse(text)
         anchors = [*links[element], *element.iterancestors("a")]
         link = next(filter(None, (absolute(base, anchor.get("href")) for anchor in anchors)), "")
         found.append(Item(identity, label(values, identity) if values else text, link, values))
-    return tuple(found)
+    return tuple(found) if known else None
 
 
 def label(fields: tuple[tuple[str, str | None], ...], key: str) -> str:

@@ -25,6 +25,7 @@ LONGEST_INTEGER = 4000  # digits; Python turns no more than 4,300 of them into a
 LONGEST_AMOUNT = 40  # digits
 WHOLE = 300  # a number with an exponent below this is written out where it is whole
 
+_WRAPPING = re.compile(r"^\s*(?://)?\s*(?:<!--|<!\[CDATA\[)|(?://)?\s*(?:-->|\]\]>)\s*$")  # against old browsers
 _PREFIX = re.compile(r"\s*(?:\)\]\}',?|while\s*\(1\)\s*;|for\s*\(;;\)\s*;)")  # against being run as a script elsewhere
 _CALLBACK = re.compile(r"\s*(?:/\*\*/\s*)?[\w.$\[\]]+\s*\((.*)\)\s*;?\s*", re.DOTALL)
 _ASSIGNMENT = re.compile(r"""\s*(?:(?:var|let|const)\s+)?[\w.$\[\]"']+\s*=\s*(?=[{\[])""")
@@ -47,6 +48,7 @@ def read(text: str) -> Any:
 def read_script(text: str) -> Any:
     """The value of a page's script block: JSON, or the first one that it assigns (`window.STATE = {…}`); None if
     there is none."""
+    text = _WRAPPING.sub("", text)
     assignment = _ASSIGNMENT.match(text)
     if assignment is None:
         value = read(text)
@@ -115,7 +117,8 @@ def plain(number: int | float | Decimal) -> str | None:
 
 
 def _decoder() -> json.JSONDecoder:
-    return json.JSONDecoder(parse_int=_integer, parse_float=_fraction, parse_constant=_refused)
+    """Line ends in strings are read, which people write and RFC 8259 §7 forbids."""
+    return json.JSONDecoder(parse_int=_integer, parse_float=_fraction, parse_constant=_refused, strict=False)
 
 
 def _shallow(value: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -233,10 +234,12 @@ def _contradictions(entry: Entry) -> Iterator[tuple[int, str]]:
     if entry.value("path") and entry.value("items"):
         yield given["items"].line, "items is a CSS selector, and path leads into JSON: with path, write key alone"
     yield from _fields_that_are_not_there(entry)
+    yield from _never_true(entry)
 
 
 def _fields_that_are_not_there(entry: Entry) -> Iterator[tuple[int, str]]:
     fields = dict.fromkeys([name for name, _ in entry.value("fields")] or entry.value("counted"))
+    source = entry.value("source")
     records = entry.value("items") or entry.value("key") or entry.value("source") in ("feed", "sitemap")
     for key in ("number", "when"):
         line = entry.given[key].line if key in entry.given else 0
@@ -244,11 +247,24 @@ def _fields_that_are_not_there(entry: Entry) -> Iterator[tuple[int, str]]:
             numeric = key == "number" or rest[0] in content_keys.NUMERIC
             if name and name not in fields:
                 yield line, f"{key}: there is no field {values.shown(name)}{values.nearest(name, fields)}"
+            elif numeric and source in ("feed", "sitemap"):
+                yield line, f"{key}: a {source} has no numbers; {rest[0]} means nothing there"
             elif numeric and not name and (fields or records):
                 example = f"{next(iter(fields), 'price')}: {'true' if key == 'number' else f'{{{rest[0]}: …}}'}"
                 yield line, f"{key}: say which field is meant, such as {example}"
             elif records and rest[0] == "changed_by":
                 yield line, "when: changed_by counts from the number told last, which is not known of each item"
+
+
+def _never_true(entry: Entry) -> Iterator[tuple[int, str]]:
+    """All conditions have to hold together, and some never do."""
+    numeric = [each for each in entry.value("when") if each[1] in ("below", "above")]
+    limits = {(part, name): Decimal(operand) for part, name, operand in numeric}
+    for part, name in limits:
+        low, high = limits.get((part, "above")), limits[part, name]
+        if name == "below" and low is not None and low >= high:
+            message = f"nothing is below {high} and above {low}: make two watches of it"
+            yield entry.given["when"].line, f"when: {message}"
 
 
 def watch(entry: Entry, line: int, everybody: tuple[str, ...], alert: tuple[str, ...] | None) -> Watch:

@@ -150,11 +150,13 @@ class Baseline:
 @dataclass(frozen=True)
 class Candidate:
     """`confirm`: content that differs from the baseline but has not been seen often enough: `agree` looks in a row of
-    this fingerprint, `differing` looks in a row that differed from the baseline."""
+    this fingerprint, `differing` looks in a row that differed from the baseline. `extract` is kept of feeds, whose
+    entries come and go between the looks."""
 
     fingerprint: str
     agree: int
     differing: int
+    extract: Extract | None = None
 
 
 @dataclass(frozen=True)
@@ -249,6 +251,17 @@ class Notice:
     attempts: int = 0
     next_try: datetime | None = None
     error: str = ""
+
+
+Links = tuple[tuple[str, str], ...]  # the keys of records, and the addresses of their pages
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What became of the records of a watch that are no longer listed, by key."""
+
+    watch: str
+    fates: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)

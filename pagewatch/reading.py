@@ -13,25 +13,20 @@ from functools import cached_property
 
 from pagewatch.answers import Ask, Extract, FetchFailed, NoMatch
 from pagewatch.fingerprint import collapse, normalise
-from pagewatch.model import Baseline, Watch
+from pagewatch.model import Watch
 
 
 @dataclass(frozen=True)
 class Body:
-    """The text of an answer from `url`. `baseline` is that of the same definition, if there is one; `ask` gets further
-    documents that belong to this one."""
+    """The text of an answer from `url`. `known` is what the baseline (of the same definition) showed, or has been seen
+    since and not been confirmed; `ask` gets further documents that belong to this one."""
 
     watch: Watch
     text: str
     media_type: str
     url: str
-    baseline: Baseline | None
+    known: Extract | None
     ask: Ask
-
-    @property
-    def known(self) -> Extract | None:
-        """What the baseline showed."""
-        return self.baseline.extract if self.baseline else None
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from pagewatch.model import (
     Decision,
     Delivery,
     Event,
+    Links,
     Notice,
     Pause,
     Plan,
@@ -36,6 +37,7 @@ from pagewatch.model import (
     Settings,
     Target,
     Told,
+    Verified,
     Watch,
     WatchState,
 )
@@ -78,8 +80,10 @@ class Run:
     watches: Sequence[Watch] = ()
     names: frozenset[str] = frozenset()
     began: float = field(default_factory=time.monotonic)
-    events: queue.SimpleQueue[Looked | Delivery] = field(default_factory=queue.SimpleQueue)
+    events: queue.SimpleQueue[Looked | Delivery | Verified] = field(default_factory=queue.SimpleQueue)
     learned: Callable[[], Mapping[str, RobotsRecord]] = dict
+    verify: Callable[[Plan, Links], None] | None = None
+    verifying: dict[str, tuple[Plan, Outcome]] = field(default_factory=dict)
     results: list[Result] = field(default_factory=list)
     unsaved: list[Result] = field(default_factory=list)
     decided: float = 0.0
@@ -106,6 +110,11 @@ class Run:
         self.unsaved.append(replace(decision.result, news=decision.result.news and not printed))
         self.post(decision.notices)
 
+    def amend(self, amended: Iterable[Notice]) -> None:
+        """More is known of a change: into its notices that nobody has begun to send."""
+        waiting = {(n.id, n.target) for n in self.memory.outbox if n.target not in self.sending and not n.attempts}
+        self.post(notice for notice in amended if (notice.id, notice.target) in waiting)
+
     def post(self, posted: Iterable[Notice]) -> None:
         hidden = self.style.redact
         self.memory.post(replace(n, title=hidden(n.title), body=hidden(n.body)) for n in posted)
@@ -119,7 +128,7 @@ class Run:
         event = f"{kind}-{self.start:%Y%m%dT%H%M%S}"
         self.post(Notice(f"{event}-{name}", "", "", kind, title, body, name, self.start) for name in names)
 
-    def next_event(self, end: float) -> Looked | Delivery | None:
+    def next_event(self, end: float) -> Looked | Delivery | Verified | None:
         """What happens next; None if nothing did until `end`. Saving and sending are done while waiting for it."""
         while True:
             clock = time.monotonic()

@@ -14,14 +14,12 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import cast
 
-from pagewatch import amounts, charset, diff
+from pagewatch import amounts, charset
 from pagewatch.answers import (
     Amount,
-    Answer,
     Ask,
     Extract,
     FetchFailed,
-    Missing,
     NoMatch,
     Observation,
     Representation,
@@ -30,16 +28,14 @@ from pagewatch.content_coding import unpack_undeclared
 from pagewatch.doubts import CHALLENGED, doubt
 from pagewatch.fingerprint import body_digest, collapse, fingerprint, recipe
 from pagewatch.http_headers import is_xml
-from pagewatch.model import Baseline, Watch
+from pagewatch.model import Baseline, Candidate, Watch
 from pagewatch.reading import Body, Reader
 
 __all__ = ["Reading", "describe", "read"]
 
 LARGEST_BODY = 20_000_000  # bytes, unpacked
-MOST_ASKED = 20  # items whose pages are asked for in one look
 LONGEST_SHOWN = 60  # characters of a text that has no number
 KINDS = ("page", "feed", "sitemap", "json", "text")
-STRUCTURED = frozenset({"feed", "sitemap", "json"})
 
 _TEXT_TYPE = re.compile(
     r"(?!image/|audio/|video/|font/|model/|application/).*|application/.*(xml|json|html|script|yaml|toml|csv|rss|atom).*"
@@ -62,15 +58,21 @@ class Reading:
 
 
 def read(
-    watch: Watch, answer: Representation, ask: Ask, baseline: Baseline | None = None
+    watch: Watch,
+    answer: Representation,
+    ask: Ask,
+    baseline: Baseline | None = None,
+    candidate: Candidate | None = None,
 ) -> Observation | NoMatch | FetchFailed:
     """What the answer shows of the watched part. The observation keeps the answer without its body. `ask` gets what
-    else belongs to the source, such as the sitemaps of an index."""
+    else belongs to the source, such as the sitemaps of an index; `candidate` is what waits to be confirmed."""
     answer = replace(answer, digest=answer.digest or hashlib.sha256(answer.body).hexdigest())
     answer = replace(answer, length=len(answer.body))
     baseline = baseline if baseline and baseline.recipe == recipe(watch) else None
     if baseline and baseline.extract and _is_known(watch, answer, baseline):
         return Observation(baseline.extract, baseline.fingerprint, replace(answer, body=b"", source=baseline.source))
+    if baseline and candidate and candidate.extract:
+        baseline = replace(baseline, extract=candidate.extract)
     outcome = _seen(watch, answer, ask, baseline)
     return replace(outcome, conditional=answer.conditional) if isinstance(outcome, NoMatch) else outcome
 
@@ -78,6 +80,8 @@ def read(
 def describe(watch: Watch, answer: Representation, pinned: str = "") -> Reading | FetchFailed:
     """How the body is read, or why it is no text. `pinned` is how the baseline was. Kinds: media-type,
     content-decoding, too-large, empty-body."""
+    if (wrong := _in_place(watch, answer, pinned)) is not None:
+        return wrong
     body: bytes | FetchFailed = answer.body
     if answer.media_type in _UNSAID:
         body = unpack_undeclared(answer.body, LARGEST_BODY)
@@ -107,10 +111,11 @@ def _seen(
     reading = describe(watch, answer, baseline.source if baseline else "")
     if isinstance(reading, FetchFailed):
         return reading
-    body = Body(watch, reading.text, answer.media_type, answer.url, baseline, ask)
+    body = Body(watch, reading.text, answer.media_type, answer.url, baseline.extract if baseline else None, ask)
     content = reader(reading.source)(body)
     if isinstance(content, FetchFailed):
-        return content
+        doubtful = baseline is not None and not watch.source
+        return replace(content, reason=content.reason + _other(baseline)) if doubtful else content
     if doubted := doubt(watch, content, answer, baseline):
         return doubted
     extract = content.extract
@@ -119,27 +124,23 @@ def _seen(
     if isinstance(extract, NoMatch):
         return extract
     bare = replace(answer, body=b"", source=reading.source)
-    return Observation(extract, fingerprint(extract, watch), bare, content.remarks, _fates(body, extract))
+    return Observation(extract, fingerprint(extract, watch), bare, content.remarks)
 
 
-def _fates(body: Body, extract: Extract) -> tuple[tuple[str, str], ...]:
-    """`verify_removed`: what the own pages of items answer that are not there any more, each asked once."""
-    if not body.watch.verify_removed or body.known is None:
-        return ()
-    removed = diff.change(body.known, extract, body.watch).removed
-    links = [(item.key, item.link or item.key) for item in removed]
-    asked = [(key, link) for key, link in links if link.startswith(("http://", "https://"))][:MOST_ASKED]
-    return tuple((key, _fate(body.ask(link))) for key, link in asked)
+def _in_place(watch: Watch, answer: Representation, pinned: str) -> FetchFailed | None:
+    """Another kind of answer in the place of a whole page or text is an error page, not a change."""
+    if watch.source or watch.select or watch.items or watch.fields or watch.path:
+        return None
+    wrong = {"page": "json", "text": "html"}.get(pinned, " ")
+    if wrong not in answer.media_type:
+        return None
+    return FetchFailed("media-type", f"the server sends {answer.media_type} in the place of a {pinned}")
 
 
-def _fate(answer: Answer) -> str:
-    match answer:
-        case Missing():
-            return f"its page is gone, {answer.status}"
-        case Representation():
-            return "no longer listed, its page is still there"
-        case _:
-            return "its page could not be asked for"
+def _other(baseline: Baseline | None) -> str:
+    """A way out where the first look met an error of another kind."""
+    kind = baseline.source if baseline else ""
+    return f"; the last good answer was read as {kind}: if that was the wrong one, write source: page" if kind else ""
 
 
 def reader(kind: str) -> Reader:
@@ -149,10 +150,10 @@ def reader(kind: str) -> Reader:
 
 def _source(watch: Watch, media_type: str, text: str, pinned: str) -> str:
     """The source by what the user says, else by what can be asked of it, else by the media type, and where that says
-    nothing by how the text begins. What was structured stays so: a page in its place is a failure, not a change."""
+    nothing by how the text begins. It stays what it was."""
     if watch.source:
         return watch.source
-    if pinned in STRUCTURED:
+    if pinned:
         return pinned
     chosen = watch.select or watch.items
     begins = text.lstrip("\ufeff \t\r\n")[:1]
@@ -168,11 +169,9 @@ def _source(watch: Watch, media_type: str, text: str, pinned: str) -> str:
 
 
 def _by_root(media_type: str, text: str) -> str:
-    """feed or sitemap, by the media type or the first element; "" for all else."""
+    """feed or sitemap, by the media type or the first element, whatever the server calls it; "" for all else."""
     if _FEED_TYPE.fullmatch(media_type):
         return "feed"
-    if media_type != "" and not is_xml(media_type):
-        return ""
     root = _ROOT.match(text.lstrip("\ufeff")[:5000])
     return _ROOTS.get(root[1], "") if root else ""
 
@@ -190,16 +189,18 @@ def _with_amounts(watch: Watch, extract: Extract, known: Extract | None) -> Extr
     """With the numbers that are wanted; the decimal mark is the user's, else the one that was read before."""
     if extract.items is not None or extract.matched == 0:
         return extract
-    marks = {amount.field: amount.mark for amount in known.amounts} if known else {}
+    before = {amount.field: amount for amount in known.amounts} if known else {}
     texts, read = {"": extract.text, **dict(extract.fields)}, {amount.field: amount for amount in extract.amounts}
     wanted: list[Amount] = []
     for field, mark in watch.number:
         text = texts[field]
         if text is None:
             continue
-        amount = read.get(field) or amounts.read(text, mark or marks.get(field, ""), field)
+        past, where = before.get(field), f"{field}: " if field else ""
+        amount = read.get(field) or amounts.read(text, mark or (past.mark if past else ""), field)
         if amount is None:
-            where = f"{field}: " if field else ""
             return NoMatch("number", f'{where}there is no number in "{collapse(text)[:LONGEST_SHOWN]}"')
+        if past is not None and not amounts.takes_its_place(amount, past, text):
+            return NoMatch("number", f'{where}there is no price in "{collapse(text)[:LONGEST_SHOWN]}"')
         wanted.append(amount)
     return replace(extract, amounts=tuple(wanted))

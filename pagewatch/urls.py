@@ -165,3 +165,12 @@ def absolute(base: str, reference: str | None) -> str:
     except ValueError:
         return ""
     return link if link.lower().startswith(("http://", "https://")) else ""
+
+
+def is_same_site(one: str, other: str) -> bool:
+    """Whether their hosts are one, but for `www.`, or one is below the other."""
+    try:
+        hosts = sorted(((urlsplit(url).hostname or "").removeprefix("www.") for url in (one, other)), key=len)
+    except ValueError:
+        return False
+    return bool(hosts[0]) and (hosts[0] == hosts[1] or hosts[1].endswith(f".{hosts[0]}"))

@@ -6,7 +6,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import pytest
@@ -14,11 +14,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagewatch import amounts
-from pagewatch.amounts import read, said, same, widened
+from pagewatch.amounts import said, same, widened
 from pagewatch.answers import Amount
 from tests.tables import Row, table
 
 # ------------------------------------------------------------------------------------------------------ the tables
+
+
+def read(text: str, mark: str = "", field: str = "") -> Amount | None:
+    """The number alone, whether or not a currency stands beside it."""
+    found = amounts.read(text, mark, field)
+    return found and replace(found, money=False)
+
+
+@pytest.mark.parametrize(("text", "money"), [("20 €", True), ("CHF 20", True), ("20", False), ("20 kg", False)])
+def test_a_price_has_a_currency(text: str, money: bool) -> None:
+    found = amounts.read(text)
+    assert found is not None and found.money is money
+
+
+@pytest.mark.parametrize(
+    ("text", "takes"), [("18 €", True), ("18,50", True), ("ab 18", True), ("Sold out, back in 3 days", False)]
+)
+def test_a_number_among_words_does_not_take_the_place_of_a_price(text: str, takes: bool) -> None:
+    price, found = amounts.read("20 €"), amounts.read(text)
+    assert price is not None and found is not None
+    assert amounts.takes_its_place(found, price, text) is takes
+
+
+@pytest.mark.parametrize(
+    ("text", "others"), [("20 €", False), ("20–25 €", False), ("1 299,- €", False), ("2 × 20 €", True)]
+)
+def test_whether_there_are_other_numbers(text: str, others: bool) -> None:
+    assert amounts.others(text) is others
 
 
 @table("amounts", "read")

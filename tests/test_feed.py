@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import random
 import time
-from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 
 from pagewatch.answers import Answer, Extract, FetchFailed, Item
 from pagewatch.fingerprint import fingerprint
-from pagewatch.model import Baseline
 from pagewatch.readers import feed
 from pagewatch.readers.entries import MOST
 from pagewatch.reading import Body, Content
@@ -39,9 +37,8 @@ def documents(row: Row) -> list[str]:
 def read(text: str, known: tuple[Item, ...] | None = None, **keys: Any) -> Content | FetchFailed:
     """What is read of a feed; `known` are the items of the baseline."""
     url, media_type = keys.pop("url", URL), keys.pop("media_type", "application/xml")
-    seen = datetime(2026, 3, 1, tzinfo=timezone.utc)
-    baseline = None if known is None else Baseline("r", "f", Extract("", items=known), seen)
-    return feed.read(Body(watch(select="", source="feed", **keys), text, media_type, url, baseline, nothing_else))
+    extract = None if known is None else Extract("", items=known)
+    return feed.read(Body(watch(select="", source="feed", **keys), text, media_type, url, extract, nothing_else))
 
 
 def nothing_else(url: str) -> Answer:

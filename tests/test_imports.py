@@ -64,14 +64,13 @@ RULES: dict[str, frozenset[str]] = {
     "readers.sitemap": frozenset({"charset", "content_coding", "failures", "lastmod", "reading"}),
     "readers.text": frozenset({"fingerprint", "reading"}),
     "doubts": frozenset({"fingerprint", "reading"}),
-    "sources": frozenset(
-        {"amounts", "charset", "content_coding", "diff", "doubts", "fingerprint", "http_headers", "reading"}
-    ),
+    "sources": frozenset({"amounts", "charset", "content_coding", "doubts", "fingerprint", "http_headers", "reading"}),
     # what it means
     "conditions": frozenset({"amounts", "fingerprint"}),
     "conditional": frozenset({"fingerprint"}),
-    "decide": frozenset({"conditional", "conditions", "diff", "fingerprint", "notices", "schedule"}),
+    "decide": frozenset({"amounts", "conditional", "conditions", "diff", "fingerprint", "notices", "schedule"}),
     "events": frozenset({"diff"}),
+    "removals": frozenset(),
     "memory": frozenset({"records"}),
     "output": frozenset({"diff", "notices"}),
     # what is made of the history

@@ -320,7 +320,6 @@ class Lane:
         self.hook.close()
         return Counter(changes_in(told(self.hook)))
 
-
     def versions(self) -> list[str]:
         """The texts of all versions in the history."""
         watch_id = self.program.document["watches"][0]["id"]

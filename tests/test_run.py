@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from pagewatch.lock import lock
-from tests.program import Program, configuration, files, ok, page, price, robots
+from tests.program import Program, configuration, files, ok, page, price, robots, until
 from tests.site import SERVER, Line, Site, answer, conditional, silence
 from tests.targets import closed_port, http_target
 from tests.values import DAY, HOUR, MINUTE
@@ -801,3 +801,50 @@ def test_what_a_run_has_no_time_for_is_deferred_and_stays_due(program: Program, 
     assert site.requests == []
     assert run.returncode == 0
     assert program.check().watches["Price"]["outcome"] == "baseline"
+
+
+# ---------------------------------------------------------------------------------------------- records that are gone
+
+LISTED = "<ul>{}</ul>"
+
+
+def listed(site: Site, *names: str) -> bytes:
+    rows = "".join(f"<li><a href={name}>{name}</a>" for name in names)
+    return answer(f"<ul>{rows}</ul>".encode(), "Content-Type: text/html")
+
+
+def test_what_became_of_records_is_asked_once_the_change_is_safe(program: Program, site: Site) -> None:
+    saved: list[list[tuple[str, str, str]]] = []
+
+    def gone(line: Line) -> None:
+        until(lambda: program.outbox)
+        saved.append(program.outbox)
+        line.send(answer(b"", status=410))
+
+    with http_target() as target, Site() as other:
+        site.script("/list", listed(site, "/a", "/b", "/c", f"{other.url.replace('127.0.0.1', 'localhost')}/d"))
+        keys = {"items": "li", "key": "a@href", "verify_removed": True}
+        watch = {"name": "List", "url": f"{site.url}/list", **keys}
+        program.check(config=configuration(watch, notify=target.url))
+        site.script("/list", listed(site, "/a"))
+        site.script("/b", gone)
+        site.script("/c", answer(b"still", "Content-Type: text/html"))
+        program.clock.forward(DAY)
+        row = program.check().watches["List"]
+        assert len(row["removed"]) == 3
+        assert other.requests == []  # a page of another site is nobody's wish
+    assert saved == [[("List", "changed", "json")]]
+    text = target.messages[0]["message"]
+    assert "− /b (its page is gone, 410)" in text and "− /c (no longer listed, its page is still there)" in text
+    assert len(site.to("/b")) == len(site.to("/c")) == 1
+
+
+def test_removed_records_that_nobody_is_told_of_are_not_asked_for(program: Program, site: Site) -> None:
+    site.script("/list", listed(site, "/a", "/b"))
+    keys = {"items": "li", "key": "a@href", "verify_removed": True, "only": "added"}
+    program.check(config=configuration({"name": "List", "url": f"{site.url}/list", **keys}))
+    site.script("/list", listed(site, "/a"))
+    program.clock.forward(DAY)
+    program.check("--dry-run")
+    assert program.check().watches["List"]["detail"] == "muted by only: added"
+    assert site.to("/b") == []

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagewatch.answers import Answer, Deferred, Disallowed, FetchFailed, Missing, NotModified
+from pagewatch.answers import Answer, Deferred, Disallowed, FetchFailed, Missing, NoMatch, NotModified
 from pagewatch.fingerprint import fingerprint
 from pagewatch.lastmod import latest
 from pagewatch.readers import sitemap
@@ -28,7 +28,7 @@ from tests.tables import Row, table
 from tests.values import DAY, representation, watch
 
 SITEMAP = "https://a.test/sitemap.xml"
-WATCH = watch(select="", source="sitemap", url=SITEMAP)
+WATCH = watch(select="", source="sitemap", url=SITEMAP, if_missing="ok")
 PROJECT = Path(__file__).resolve().parent.parent
 
 # Reads the sitemap in a file; prints the number of addresses, the seconds it took, and the peak of memory in kilobytes.
@@ -111,7 +111,7 @@ def failure(text: str, ask: Callable[[str], Answer] | None = None) -> FetchFaile
 
 def pages(content: Content) -> list[str]:
     extract: Any = content.extract
-    assert extract.text == "" and extract.matched == 1
+    assert extract.text == "" and extract.matched == bool(extract.items)
     assert all((item.text, item.link, item.fields) == ("", "", ()) for item in extract.items)
     return [item.key for item in extract.items]
 
@@ -141,6 +141,15 @@ def test_only_the_set_of_addresses_counts(row: Row) -> None:
 def test_what_is_no_whole_sitemap_is_told_as_such(row: Row) -> None:
     failed = failure(row["text"])
     assert failed.kind == row["kind"] and row["says"] in failed.reason
+
+
+@pytest.mark.parametrize("text", ["<urlset/>", "<sitemapindex></sitemapindex>"])
+def test_a_sitemap_without_addresses_is_no_match_unless_the_user_waits_for_some(text: str) -> None:
+    body = Body(watch(select="", source="sitemap"), text, "application/xml", SITEMAP, None, Site().ask)
+    content = sitemap.read(body)
+    assert isinstance(content, Content)
+    assert content.extract == NoMatch("selector", "the sitemap has no addresses")
+    assert pages(read(text)) == []
 
 
 def test_an_address_longer_than_the_protocol_allows_is_left_out() -> None:

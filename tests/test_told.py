@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+
+import pytest
 
 from pagewatch import conditional, config, sources
 from pagewatch.answers import Answer, Missing, Observation
@@ -24,12 +25,8 @@ def watch_of(row: Row) -> Watch:
     return found.watches[0]
 
 
-def site(answers: dict[str, Any]) -> Any:
-    def ask(url: str) -> Answer:
-        status = answers.get(url.removeprefix("http://127.0.0.1"), 404)
-        return Missing(status) if status in (404, 410) else representation(url=url)
-
-    return ask
+def nobody(url: str) -> Answer:
+    return Missing(404, url)
 
 
 def looked(watch: Watch, state: WatchState, body: str, row: Row, now: datetime) -> Decision:
@@ -37,7 +34,7 @@ def looked(watch: Watch, state: WatchState, body: str, row: Row, now: datetime) 
     plan = conditional.plan(watch, SETTINGS, state, now)
     media_type = row.get("type", "text/html")
     answer = representation(url=URL, body=body.encode(), media_type=media_type, digest="")
-    seen = sources.read(watch, answer, site(row.get("site", {})), state.baseline)
+    seen = sources.read(watch, answer, nobody, state.baseline, state.candidate)
     return decide(plan, seen, now)
 
 
@@ -70,6 +67,38 @@ def test_the_numbers_of_a_story_are_kept_in_its_state() -> None:
 
 def test_an_observation_says_how_it_was_read() -> None:
     answer = representation(body=b'[{"id": 1}]', media_type="application/json", digest="")
-    seen = sources.read(watch_of({"watch": "source: json\nkey: id\n"}), answer, site({}))
+    seen = sources.read(watch_of({"watch": "source: json\nkey: id\n"}), answer, nobody)
     assert isinstance(seen, Observation)
     assert (seen.representation.source, seen.representation.length, seen.representation.body) == ("json", 11, b"")
+
+
+def test_entries_that_come_and_go_while_a_feed_is_to_be_confirmed_are_all_told() -> None:
+    watch, state = watch_of({"watch": "source: feed\nconfirm: 2\n"}), first_sight()
+    row = {"type": "application/rss+xml"}
+    titles = []
+    for at, entries in enumerate(("ba", "cb", "dc", "ed", "ed")):
+        items = "".join(f"<item><title>{entry}</title><guid>{entry}</guid></item>" for entry in entries)
+        decision = looked(watch, state, f"<rss><channel>{items}</channel></rss>", row, START + at * DAY)
+        state = decision.state
+        titles += [notice.body.split("\n\n")[0] for notice in decision.notices]
+    assert titles == ["+ e\n+ d\n+ c"]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (("text/html", "<p>A</p>"), ("application/json", '{"error": 1}')),
+        (("text/csv", "a,1"), ("text/html", "<h1>502</h1>")),
+        (("application/json", '{"a": 1}'), ("text/html", "<h1>502</h1>")),
+    ],
+)
+def test_an_answer_of_another_kind_in_the_place_of_the_whole_is_no_change(
+    first: tuple[str, str], then: tuple[str, str]
+) -> None:
+    watch, state = watch_of({}), first_sight()
+    outcomes = []
+    for at, (media_type, body) in enumerate((first, then, first)):
+        decision = looked(watch, state, body, {"type": media_type}, START + at * DAY)
+        state = decision.state
+        outcomes.append(decision.result.outcome)
+    assert outcomes == ["baseline", "failed", "unchanged"]

@@ -72,18 +72,27 @@ def _text(watch: Watch, found: list[Any]) -> str | None:
 
 
 def _records(watch: Watch, value: Any, url: str) -> Extract | NoMatch:
-    """The elements of an array. An empty one is content: JSON that has been rearranged has no array there."""
+    """The elements of an array."""
     if not isinstance(value, list):
         return nothing(watch, f"{f'path {watch.path!r}' if watch.path else 'the JSON'} finds no array, which key needs")
     items = tuple(_record(watch, element, url) for element in value)
-    if items and all(not jsondata.find(element, watch.key) for element in value):
+    if not items:
+        return nothing(watch, "the array is empty")
+    if not any(_key(element, watch.key) for element in value):
         return nothing(watch, f'none of {len(items)} elements has the key "{watch.key}"')
     return Extract("", items=items)
 
 
+def _key(element: Any, key: str) -> list[Any]:
+    """A member of that very name, such as @id or item-id, else what the path finds."""
+    if isinstance(element, dict) and key in element:
+        return [element[key]]
+    return [] if jsondata.check_path(key) else jsondata.find(element, key)
+
+
 def _record(watch: Watch, element: Any, url: str) -> Item:
     """Its parts are the fields that are wanted, else all members that it has."""
-    found = jsondata.find(element, watch.key)
+    found = _key(element, watch.key)
     members = sorted(element.items()) if isinstance(element, dict) else []
     fields = _texts(watch, element) if watch.fields else tuple((n, _text(watch, [value])) for n, value in members)
     text = without_noise(jsondata.text_of(element, watch.ignore_order), watch.ignore_text)

@@ -8,18 +8,30 @@ expat reads the XML: strictly and without a tree, which would take ten times the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 from xml.parsers import expat
 
 from pagewatch import charset
-from pagewatch.answers import Answer, Ask, Deferred, Disallowed, Extract, FetchFailed, Item, Missing, Representation
+from pagewatch.answers import (
+    Answer,
+    Ask,
+    Deferred,
+    Disallowed,
+    Extract,
+    FetchFailed,
+    Item,
+    Missing,
+    NoMatch,
+    Representation,
+)
 from pagewatch.content_coding import unpack_undeclared
 from pagewatch.failures import Broken
 from pagewatch.lastmod import latest
+from pagewatch.model import Watch
 from pagewatch.reading import Body, Content
-from pagewatch.urls import normalise_url
+from pagewatch.urls import is_same_site, normalise_url
 
 LARGEST = 20_000_000  # bytes of one sitemap, unpacked
 MOST_SITEMAPS = 100  # that an index may name
@@ -52,8 +64,15 @@ def read(body: Body) -> Content | FetchFailed:
         return error.failure
     if (way.foreign or way.odd) and not way.read:
         return FetchFailed("partial", "none of the sitemaps that the index names is of this site: watch those you need")
-    remarks = (*way.remarks, *(() if pages else ("the sitemap has no addresses",)))
-    return Content(Extract("", items=tuple(map(Item, pages)), parts=way.read), body.text, remarks)
+    return Content(_extract(pages, way.read, body.watch), body.text, way.remarks)
+
+
+def _extract(pages: Iterable[str], parts: int, watch: Watch) -> Extract | NoMatch:
+    """A sitemap without addresses is a mishap, unless the user says otherwise: not all pages of a site are gone."""
+    items = tuple(map(Item, pages))
+    if items or watch.if_missing == "ok":
+        return Extract("", items=items, matched=int(bool(items)), parts=parts)
+    return NoMatch("selector", "the sitemap has no addresses")
 
 
 def lastmods(url: str, ask: Ask, wanted: frozenset[str]) -> dict[str, str] | FetchFailed:
@@ -209,12 +228,6 @@ def _web_address(location: str, base: str = "") -> str:
     return url if len(url) <= LONGEST_ADDRESS else ""
 
 
-def _is_same_site(one: str, other: str) -> bool:
-    """Whether their hosts are one, but for `www.`, or one is below the other."""
-    hosts = sorted(((urlsplit(url).hostname or "").removeprefix("www.") for url in (one, other)), key=len)
-    return hosts[0] == hosts[1] or hosts[1].endswith(f".{hosts[0]}")
-
-
 # ---------------------------------------------------------------------------------------------------- of an index
 
 
@@ -263,7 +276,7 @@ class _Way:
             elif child not in self.seen:
                 self.seen.add(child)
                 children.append(child)
-        own = [child for child in children if _is_same_site(child, self.url)]
+        own = [child for child in children if is_same_site(child, self.url)]
         self.foreign += len(children) - len(own)
         self.named += len(own)
         if self.whole and self.named > self.most:
