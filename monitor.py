@@ -257,9 +257,10 @@ def check(options: argparse.Namespace) -> int:
             return say_busy(held, start, style)
         if sys.stderr is sys.__stderr__:  # a process of its own, which not even an endless regular expression keeps
             faulthandler.dump_traceback_later(LAST_RESORT, exit=True)
+        keep_in, publish_in = partial(keep, options.state), partial(publish, options.state)
         open_memory = state.read_memory if options.dry_run else state.open_memory
         memory = open_memory(options.state, start)
-        this = Run(memory, options, start, send, partial(keep, options.state), style)
+        this = Run(memory, options, start, send, keep_in, publish_in, style)
         if memory.recovered:
             kept = f"; it is kept as {memory.recovered}" if memory.recovered != state.STATE else ""
             this.complain(f"{options.state / state.STATE} is damaged{kept}; its copy from the last good run is used")
@@ -289,7 +290,7 @@ def take_up(this: Run, configuration: config.Configuration) -> None:
     """Enters the configuration into the run: the watches that are asked for, and a row for each that is broken."""
     options = this.options
     this.settings, this.names = configuration.settings, frozenset(configuration.names)
-    this.watches = chosen(configuration, options.names)
+    this.watches, this.definitions = chosen(configuration, options.names), configuration.watches
     this.style = setup.style_of(options, configuration.secrets)
     lines = [config.line(problem, options.config.name) for problem in configuration.problems]
     for line in lines:
@@ -355,6 +356,14 @@ def keep(folder: Path, events: Sequence[Event], told: Sequence[Told], now: datet
     from pagewatch import history
 
     return history.write(folder, events, told, now)
+
+
+def publish(
+    folder: Path, memory: Memory, watches: Sequence[Watch], redact: Callable[[str], str], now: datetime
+) -> None:
+    from pagewatch import publishing
+
+    publishing.write_feed(folder, memory, watches, redact, now)
 
 
 # ------------------------------------------------------------------------------------------------------- the only exit

@@ -24,8 +24,9 @@ Rules: text and values in, values out; no network, no files, no clock:
                   notices (their words)
     events        what the history keeps of a decision; removals: what became of records that are gone
     memory        all that is remembered, in one document; records has the JSON of each value
-    output        the lines of a run
-    report        the HTML page, with comparison (of sides), plots and stylesheet; atom: the feed of changes
+    output        the lines of a run; health: how each watch is, for list and the report
+    report        the HTML page, with comparison (of sides), plots and stylesheet; atom: the feed of changes; changes:
+                  what both say of versions
     arithmetic    what checking costs and finds; installing: the lines for schedulers
     commandline   the words of a call
 
@@ -44,6 +45,7 @@ Steps, which bring edges together for the script and the commands:
     run           decided, saved, shown, told: in this order
     telling       what a run tells beside its watches: offline, a wrong watches.yaml, heartbeat, that nothing is due
     ping          requests the user's own URL when a run has finished
+    recall        the history with the rows that still wait in the memory; publishing: changes.atom, written from it
 
-Commands, a module each: commands.test, .list, .forget, .doctor, .demo; check is monitor.py itself.
+Commands, a module each: commands.test, .list, .report, .schedule, .forget, .doctor, .demo; check is monitor.py itself.
 """

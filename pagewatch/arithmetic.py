@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from statistics import fmean, median
 
 DAY = timedelta(days=1)
@@ -20,6 +20,7 @@ YEAR = timedelta(days=365)
 WEEKLY = 1 / 7
 ARTICLE = (5 * MINUTE, HOUR, 6 * HOUR, DAY)
 
+SUCCESSFUL = frozenset({"baseline", "unchanged", "not-modified", "changed"})  # watched content was seen
 FEWEST_LOOKS = 5
 DEVIATIONS = 1.645  # of the normal distribution, either side: 90 %
 BINS = 50  # for each e-fold of a gap: gaps within 2 % of each other are one
@@ -77,6 +78,20 @@ class Habit:
     name: str
     interval: timedelta
     looks: tuple[Look, ...]
+
+
+def looks_of(decided: Iterable[tuple[datetime, str]]) -> tuple[Look, ...]:
+    """The successful looks among decisions (when, outcome), the oldest first. A new baseline (a first look, or an
+    edited watch) cannot tell whether there was a change: the time before it counts for nothing."""
+    looks = []
+    last: datetime | None = None
+    for at, outcome in decided:
+        if outcome not in SUCCESSFUL:
+            continue
+        if last is not None and outcome != "baseline":
+            looks.append(Look(at - last, outcome == "changed"))
+        last = at
+    return tuple(looks)
 
 
 # ------------------------------------------------------------------------------------------------ what it costs

@@ -25,7 +25,19 @@ from pagewatch.answers import (
     Outcome,
     Unaltered,
 )
-from pagewatch.model import Baseline, Candidate, Change, Decision, Episode, Notice, Pause, Plan, Result, WatchState
+from pagewatch.model import (
+    MUTED,
+    Baseline,
+    Candidate,
+    Change,
+    Decision,
+    Episode,
+    Notice,
+    Pause,
+    Plan,
+    Result,
+    WatchState,
+)
 from pagewatch.urls import normalise_url, without_login
 
 TOMBSTONE = 3  # 404s in a row that make a page `gone`
@@ -167,7 +179,7 @@ def _changed(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> De
         change = replace(change, removed=())
     change = conditions.with_numbers(change, plan.watch, plan.past, seen.extract)
     part = conditions.told(plan.watch, plan.past, seen.extract, change)
-    muted = f"muted by {part}" if isinstance(part, str) else ""
+    muted = f"{MUTED}{part}" if isinstance(part, str) else ""
     detail = "; ".join(filter(None, (muted, _trust_detail(plan, state), _moved(seen.representation.moved_to))))
     result = replace(_result(plan, "changed", state, "", detail), change=change)
     if isinstance(part, str):

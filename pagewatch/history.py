@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from pagewatch.answers import Extract
 from pagewatch.errors import StateError, reason
-from pagewatch.model import Event, Told
+from pagewatch.model import MUTED, Event, Told
 from pagewatch.records import decode, dumps, encode, peek, time_text, time_value
 
 NAME = "history.db"
@@ -200,6 +200,35 @@ def all_versions(folder: Path, contents: int = 2) -> dict[str, list[Version]]:
                 event = replace(event, extract=_extract(body))
             found[watch.decode()].append(Version(number, event))
     return dict(found)
+
+
+def changes(folder: Path, most: int) -> list[tuple[Event, Extract | None]]:
+    """The newest told changes of all watches, the newest first: the look that saw each, and what was there before."""
+    query = (
+        "SELECT newest.record, now.body, past.body FROM ("
+        " SELECT watch, number, content, record FROM version"
+        """ WHERE instr(record, '"outcome":"changed"') AND NOT instr(record, '"detail":"' || ?)"""
+        """ ORDER BY substr(record, instr(record, '"at":"'), 26) DESC LIMIT ?) AS newest"""
+        " JOIN content AS now ON now.id = newest.content"
+        " LEFT JOIN version AS earlier ON earlier.watch = newest.watch AND earlier.number = newest.number - 1"
+        " LEFT JOIN content AS past ON past.id = earlier.content"
+    )
+    with _rows(folder, query, MUTED, most) as rows:
+        found = [
+            (replace(_value(Event, record), extract=_extract(now)), None if past is None else _extract(past))
+            for record, now, past in rows
+        ]
+    return sorted(found, key=lambda change: change[0].at, reverse=True)
+
+
+def extracts(folder: Path, watch_id: str, last: int) -> list[tuple[datetime, Extract]]:
+    """What was seen in the last versions of a watch and since when, the newest first."""
+    query = (
+        "SELECT record, body FROM version JOIN content ON content.id = content WHERE watch = ?"
+        " ORDER BY number DESC LIMIT ?"
+    )
+    with _rows(folder, query, watch_id, last) as rows:
+        return [(time_value(peek(record, "at")), _extract(body)) for record, body in rows]
 
 
 def decisions(folder: Path, watch_id: str, last: int) -> list[Event]:

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from pagewatch.errors import StateError
-from pagewatch.model import STDOUT, Baseline, Event, Notice, Pause, RobotsRecord, Told, WatchState
+from pagewatch.model import MUTED, STDOUT, Baseline, Event, Notice, Pause, RobotsRecord, Told, WatchState
 from pagewatch.records import Document, Table, compose, decode, dumps, encode, peek, time_text, time_value
 
 INLINE = 2048  # bytes: longer contents do not stand in the document
@@ -49,9 +49,10 @@ class Facts:
 
     `checked` is the digest of the configuration that passed all checks, `told_config` are the digests of problems in
     it that were told. `recovered` is the name of the damaged file in whose place the copy serves, until
-    `acknowledge`; `anew` are the ids of watches whose baseline may be lost with it. `history_told` is why the history
-    could not be written, `ping_told` why a ping did not arrive, `heartbeat` when the last one was sent. `hosts` are
-    the pauses, by host.
+    `acknowledge`; `anew` are the ids of watches whose baseline may be lost with it. `history_told` and `feed_told` are
+    why the history and the feed of changes could not be written, `ping_told` why a ping did not arrive, `heartbeat`
+    when the last one was sent. `feed_id` is what no other installation has, for the ids of that feed; it stays.
+    `feed_due`: a change was told that is not in it. `hosts` are the pauses, by host.
     """
 
     checked: str = ""
@@ -63,6 +64,9 @@ class Facts:
     history_told: str = ""
     heartbeat: datetime | None = None
     ping_told: str = ""
+    feed_told: str = ""
+    feed_id: str = ""
+    feed_due: bool = False
     hosts: dict[str, Pause] = field(default_factory=dict)
 
 
@@ -181,7 +185,7 @@ class Memory(Facts):
         while True:
             self._given += 1
             seed = f"{time_text(self._opened)} {self._given} {name}"
-            watch_id = hashlib.sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+            watch_id = _digest(seed)
             if watch_id not in self.watches:
                 return watch_id
 
@@ -218,6 +222,8 @@ class Memory(Facts):
     def record(self, event: Event) -> None:
         """To be written into the history. If that has not been possible for long, the oldest go."""
         self.events[event.id] = event
+        self.feed_id = self.feed_id or _digest(f"{time_text(self._opened)} feed {event.watch_id}")
+        self.feed_due |= event.outcome == "changed" and not event.detail.startswith(MUTED)
         for old in list(self.events)[: max(0, len(self.events) - MOST_EVENTS)]:
             del self.events[old]
 
@@ -328,6 +334,10 @@ class Memory(Facts):
 
 def _notice_of(line: bytes) -> Notice:
     return _decoded(Notice, _loaded(line))
+
+
+def _digest(seed: str) -> str:
+    return hashlib.sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 
 def _last_checked(state: WatchState) -> str:

@@ -16,6 +16,7 @@ VERSION = "1.0.0"  # of the program, in its User-Agent; pyproject.toml says the 
 
 _ATTRIBUTE = re.compile(r"(.*)@([A-Za-z_:][\w:.-]*)", re.DOTALL)
 
+MUTED = "muted by "  # so begins the detail of a change that `only` or `when` kept from being told
 STDOUT = ""  # the name of the target that is standard output: used where the file names no target
 
 

@@ -52,6 +52,7 @@ LAST_DELIVERY = 32.0  # seconds that deliveries may take at the end: a slow targ
 NO_SETTINGS = Settings("", "", timedelta(0))
 
 Keep = Callable[[Sequence[Event], Sequence[Told], datetime], str]
+Publish = Callable[[Memory, Sequence[Watch], Callable[[str], str], datetime], None]
 Send = Callable[[Sequence[Notice], Sequence[Target], datetime, Callable[[Delivery], None]], frozenset[str]]
 
 
@@ -68,16 +69,19 @@ class Looked:
 class Run:
     """One run. `decided` and `posted` are seconds of the monotonic clock: when the oldest decision was made that is
     not saved, and when the oldest notice was saved that nobody has begun to send; 0 for none. `send` is
-    `notify.deliver`, `keep` is `history.write` for its folder."""
+    `notify.deliver`, `keep` is `history.write` for its folder, `publish` is `publishing.write_feed`. `definitions`
+    are the watches that are asked for (`watches`) and the others of the file."""
 
     memory: Memory
     options: Namespace
     start: datetime
     send: Send
     keep: Keep
+    publish: Publish
     style: output.Style
     settings: Settings = NO_SETTINGS
     watches: Sequence[Watch] = ()
+    definitions: Sequence[Watch] = ()
     names: frozenset[str] = frozenset()
     began: float = field(default_factory=time.monotonic)
     events: queue.SimpleQueue[Looked | Delivery | Verified] = field(default_factory=queue.SimpleQueue)
@@ -290,6 +294,7 @@ class Run:
         """Writes the history, forgets what is over, prints the summary, returns the exit status."""
         if not self.options.dry_run:
             self._write_history()
+            self._publish()
             if self.watches and not self.options.names:
                 self.memory.acknowledge()
             try:
@@ -319,6 +324,22 @@ class Run:
             if trouble and trouble != memory.history_told:
                 self.complain(trouble)
             memory.history_told = trouble
+
+    def _publish(self) -> None:
+        """The feed of changes, where one was told since it was written; never by a run that cannot read its
+        configuration, as then nobody knows the secrets. It stops nothing, and what keeps it from being written is
+        said once."""
+        memory, trouble = self.memory, ""
+        if not (self.safe and memory.feed_due and self.definitions):
+            return
+        try:
+            self.publish(memory, self.definitions, self.style.redact, self.start)
+            memory.feed_due = False
+        except StateError as error:
+            trouble = str(error)
+        if trouble and trouble != memory.feed_told:
+            self.complain(trouble)
+        memory.feed_told = trouble
 
 
 def _not_saved(row: Result) -> Result:

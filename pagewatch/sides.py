@@ -11,6 +11,7 @@ from itertools import zip_longest
 
 from pagewatch.answers import Item
 from pagewatch.comparison import Row
+from pagewatch.diff import texts_of
 from pagewatch.model import Change
 
 AROUND = 2  # lines kept before and after what changed
@@ -24,7 +25,7 @@ def rows_of(change: Change) -> tuple[Row, ...]:
     if change.added or change.removed or change.updated:
         return (
             *((None, _said(item)) for item in change.added),
-            *((_said(old), _said(new)) for old, new in change.updated),
+            *(_updated(old, new) for old, new in change.updated),
             *((_said(item), None) for item in change.removed),
         )
     if change.old is None:
@@ -40,6 +41,12 @@ def _said(item: Item) -> str:
     """An item in one line: its text, with its fields where they are all it has."""
     fields = ", ".join(f"{name}: {value}" for name, value in item.fields if value is not None)
     return item.text or fields or item.key
+
+
+def _updated(old: Item, new: Item) -> Row:
+    """Both sides of an item: its text or, where it has fields, its name and those that differ."""
+    before, after = (text.replace("\n", ", ") for text in texts_of(old, new))
+    return before or _said(old), after or _said(new)
 
 
 def _lines(old: str, new: str) -> Iterator[Row]:

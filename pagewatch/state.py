@@ -16,7 +16,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from pagewatch.errors import StateError, reason
@@ -26,9 +26,12 @@ from pagewatch.records import VERSION, Damage, Document, Newer, parse
 STATE = "state.json"
 COPY = "state.json.bak"
 DAMAGED = "state.json.damaged-"
+REPORT, FEED = "report.html", "changes.atom"
 CONTENT = "content"
 COMPANIONS = (COPY, DAMAGED, CONTENT, "history.db")  # names begin so that are there only where state.json was
+LEFT_BEHIND = timedelta(hours=1)  # what is older is nobody's work any more
 EMPTY = Document({}, {})
+_IS_KEPT = re.compile(r"(?:state\.json|history\.db)\.damaged-\w+(?:-\d+)?\Z")  # not what belongs to a database
 _REFERENCE = re.compile(rb'"content":"([0-9a-f]{64})"')
 
 
@@ -86,9 +89,10 @@ class Files:
         path.unlink(missing_ok=True)
 
 
-def save(path: Path, data: bytes, files: Files) -> None:
-    """Replace a file as a whole or, with a StateError, not at all."""
-    temporary = path.with_name(f"{path.name}.tmp")
+def save(path: Path, data: bytes, files: Files, mark: str = "") -> None:
+    """Replace a file as a whole or, with a StateError, not at all. `mark` tells the temporary files apart of those
+    who write it at the same time."""
+    temporary = path.with_name(f"{path.name}{mark}.tmp")
     try:
         with _saving(path):
             files.write(temporary, data)
@@ -97,6 +101,15 @@ def save(path: Path, data: bytes, files: Files) -> None:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def save_for_readers(folder: Path, name: str, text: str) -> None:
+    """The same for a page or a feed, which nothing is read from again: the lock need not be held, and the folder is
+    made if need be."""
+    files = Files()
+    with _saving(folder / name):
+        files.make_folder(folder)
+    save(folder / name, text.encode("utf-8"), files, f"-{os.getpid()}")
 
 
 @contextmanager
@@ -180,7 +193,7 @@ def open_memory(folder: Path, now: datetime, files: Files | None = None) -> Memo
     `Memory.recovered` is the name under which a damaged state.json was kept, if the copy is used.
     """
     files = files or Files()
-    _sweep(folder, files)
+    _sweep(folder, files, now)
     raw = _read(folder / STATE)
     if raw is None:
         _refuse_if_gone(folder)
@@ -214,14 +227,17 @@ def read_memory(folder: Path, now: datetime) -> Memory:
 
 def damaged_files(folder: Path) -> tuple[str, ...]:
     """The names of damaged files that were kept aside: shown to the user until they are deleted."""
-    return tuple(sorted(path.name for path in folder.glob(f"{DAMAGED}*") if path.suffix != ".tmp"))
+    return tuple(sorted(path.name for path in folder.glob("*.damaged-*") if _IS_KEPT.match(path.name)))
 
 
-def _sweep(folder: Path, files: Files) -> None:
-    """What a run that was killed left unfinished."""
+def _sweep(folder: Path, files: Files, now: datetime) -> None:
+    """What a run that was killed left unfinished. A page or a feed may just be in the making by a command."""
     with suppress(OSError):
         for path in folder.glob(f"{STATE}*.tmp"):
             files.remove(path)
+        for path in (*folder.glob(f"{REPORT}-*.tmp"), *folder.glob(f"{FEED}-*.tmp")):
+            if path.stat().st_mtime < (now - LEFT_BEHIND).timestamp():
+                files.remove(path)
 
 
 def _refuse_if_gone(folder: Path) -> None:
@@ -281,7 +297,7 @@ def _verified(path: Path, raw: bytes) -> Document | Damage:
 def _keep_aside(folder: Path, raw: bytes, now: datetime, files: Files) -> str:
     """The name under which these bytes are kept: once, however many runs find them."""
     for name in damaged_files(folder):
-        if _read(folder / name) == raw:
+        if name.startswith(DAMAGED) and _read(folder / name) == raw:
             return name
     name = stem = f"{DAMAGED}{now.astimezone(timezone.utc):%Y%m%dT%H%M%SZ}"
     number = 1

@@ -96,8 +96,8 @@ class Program:
         options.clock, options.environment, options.main = self.clock, {}, monitor.main
         with lock.lock(self.state, now=start):
             memory = state.open_memory(self.state, start)
-            keep = partial(monitor.keep, self.state)
-            this = RunAtWork(memory, options, start, monitor.send, keep, setup.style_of(options))
+            keep, publish = partial(monitor.keep, self.state), partial(monitor.publish, self.state)
+            this = RunAtWork(memory, options, start, monitor.send, keep, publish, setup.style_of(options))
             this = replace(this, **different)
             monitor.take_up(this, monitor.configured(options, memory))
             return run(this)

@@ -79,9 +79,11 @@ RULES: dict[str, frozenset[str]] = {
     "atom": frozenset({"notices"}),
     "comparison": frozenset({"notices"}),
     "plots": frozenset({"notices"}),
-    "sides": frozenset({"comparison"}),
+    "sides": frozenset({"comparison", "diff"}),
     "stylesheet": frozenset(),
     "report": frozenset({"comparison", "notices", "plots", "schedule", "stylesheet"}),
+    "changes": frozenset({"atom", "comparison", "conditions", "diff", "plots", "sides"}),
+    "health": frozenset({"config", "memory", "schedule"}),
 }
 
 # One outside thing each, and none knows another: what one needs of another it gets as an argument.
@@ -93,6 +95,8 @@ STEPS: dict[str, frozenset[str]] = {
     "checking": frozenset({"notify", "setup"}),
     "commandline": frozenset(),
     "ping": frozenset({"connections", "fetch"}),
+    "publishing": frozenset({"recall", "state"}),
+    "recall": frozenset({"history"}),
     "run": frozenset({"politeness"}),
     "setup": frozenset({"quiet"}),
     "telling": frozenset({"quiet", "run", "setup"}),
@@ -128,8 +132,8 @@ OUTSIDE = frozenset(
 CLOCKS = frozenset({"now", "today", "utcnow"})
 
 # In monitor.py, each where what is slow to import is first needed: a look, its content, an edited configuration, a
-# notice, the history, the ping, and a command other than check.
-FUNCTIONS_THAT_IMPORT = 7
+# notice, the history, the feed of changes, the ping, and a command other than check.
+FUNCTIONS_THAT_IMPORT = 8
 LINES_OF_A_MODULE = 400
 LINES_OF_A_FUNCTION = 60
 

@@ -62,7 +62,7 @@ def lines(*changed: tuple[int, str], numbers: list[str] = NUMBERS) -> str:
         ),
         pytest.param(
             Change(None, None, updated=((Item("d", "", "", FIELDS), Item("d", "", "", (("a", "6"),))),)),
-            [("a: 5", "a: 6")],
+            [("d, a: 5", "d, a: 6")],
             id="items of fields",
         ),
         pytest.param(

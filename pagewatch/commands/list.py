@@ -9,15 +9,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from pagewatch import checking, schedule
+from pagewatch import checking, health
 from pagewatch.config import Configuration
+from pagewatch.health import Health
 from pagewatch.memory import Memory
-from pagewatch.model import Problem, Watch, WatchState
 from pagewatch.notices import one_line
 from pagewatch.output import Style, timestamp
 from pagewatch.setup import style_of
 from pagewatch.state import STATE, damaged_files, read_memory
-from pagewatch.urls import without_login
 
 LONGEST_CELL = 30  # characters: a table must fit a terminal
 HEADER = ("watch", "state", "verified", "changed", "every", "next check", "unsent")
@@ -33,9 +32,8 @@ def run(options: Namespace) -> int:
 def show(configuration: Configuration, memory: Memory, damaged: Sequence[str], style: Style, now: datetime) -> int:
     """Prints a row a watch, then what else there is to know. `damaged` are names of state files that were put aside."""
     unsent = Counter(notice.watch_id for notice in memory.outbox if notice.watch_id)
-    known = {watch.name: memory.find(watch.name) for watch in configuration.watches}
-    rows = [_row(watch, known[watch.name], unsent) for watch in configuration.watches]
-    rows += [_broken(problem, memory, unsent) for problem in configuration.broken()]
+    watches = health.of_all(configuration, memory)
+    rows = [_row(watch, unsent) for watch in watches]
     if style.form == "json":
         for row in rows:
             said = {name: style.clean_or_none(row[name]) for name in ("watch", "url", "last_error")}
@@ -43,43 +41,26 @@ def show(configuration: Configuration, memory: Memory, damaged: Sequence[str], s
         return 0
     _table([HEADER, *(_cells(row, now) for row in rows)], style)
     lines = [f"{STATE} is damaged: the next run uses its copy"] if memory.recovered == STATE else []
-    lines += [*_remarks(configuration, known), *_leftovers(configuration, memory)]
-    gone = [name for name in memory.names() if name not in configuration.names]
-    lines += [f"remembered, but no longer in the file: {name} (`monitor.py forget NAME` drops it)" for name in gone]
+    lines += [f"{each.name}: {remark}" for each in watches if each.watch is not None for remark in each.remarks]
+    lines += [f"line {p.line}: {p.watch + ': ' if p.watch else ''}{p.message}" for p in configuration.problems]
+    for more in (health.unclaimed, health.unsent, health.forgotten_by_the_file):
+        lines += more(configuration, memory)
     for line in [*lines, *(f"kept aside as damaged: {name}" for name in damaged)]:
         print(style.clean(line))
     return 0
 
 
-def _row(watch: Watch, past: WatchState | None, unsent: Mapping[str, int]) -> dict[str, Any]:
-    past = past or WatchState("", watch.name, watch.url)
-    trouble = past.episode
-    well = "ok" if past.baseline is not None else "new"
+def _row(watch: Health, unsent: Mapping[str, int]) -> dict[str, Any]:
     return {
         "watch": watch.name,
-        "url": without_login(watch.url),
-        "state": "off" if not watch.enabled else trouble.outcome if trouble else well,
-        "last_verified": timestamp(past.last_verified),
-        "last_changed": timestamp(past.last_changed),
-        "last_error": ": ".join(filter(None, (trouble.kind, trouble.detail))) if trouble else None,
-        "interval_s": int(schedule.interval_of(watch, past).total_seconds()),
-        "next_check": timestamp(past.next_check) if watch.enabled else None,
-        "unsent": unsent.get(past.id, 0),
-    }
-
-
-def _broken(problem: Problem, memory: Memory, unsent: Mapping[str, int]) -> dict[str, Any]:
-    past = memory.find(problem.watch) or WatchState("", problem.watch, problem.url)
-    return {
-        "watch": problem.watch,
-        "url": problem.url,
-        "state": "failed",
-        "last_verified": timestamp(past.last_verified),
-        "last_changed": timestamp(past.last_changed),
-        "last_error": f"config: line {problem.line}: {problem.message}",
-        "interval_s": None,
-        "next_check": None,
-        "unsent": unsent.get(past.id, 0),
+        "url": watch.url,
+        "state": watch.state,
+        "last_verified": timestamp(watch.past.last_verified),
+        "last_changed": timestamp(watch.past.last_changed),
+        "last_error": watch.error or None,
+        "interval_s": int(watch.interval.total_seconds()) if watch.interval is not None else None,
+        "next_check": timestamp(watch.next_check),
+        "unsent": unsent.get(watch.past.id, 0),
     }
 
 
@@ -109,31 +90,3 @@ def _table(rows: Sequence[Sequence[str]], style: Style) -> None:
     widths = [max(len(row[column]) for row in cleaned) for column in range(len(HEADER))]
     for row in cleaned:
         print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def _remarks(configuration: Configuration, known: Mapping[str, WatchState | None]) -> list[str]:
-    lines = []
-    for watch in configuration.watches:
-        past = known[watch.name]
-        if past is not None and past.episode is not None:
-            lines.append(f"{watch.name}: {past.episode.detail} (since {past.episode.began:%Y-%m-%d %H:%M} UTC)")
-        if past is not None and past.moved_to:
-            lines.append(f"{watch.name}: moved permanently to {past.moved_to}")
-        if past is not None and not past.trusted:
-            lines.append(f"{watch.name}: its server's validators are not trusted; the page is always read in full")
-        if watch.robots_reason:
-            lines.append(f"{watch.name}: robots.txt is ignored: {watch.robots_reason}")
-    return lines + [f"line {p.line}: {p.watch + ': ' if p.watch else ''}{p.message}" for p in configuration.problems]
-
-
-def _leftovers(configuration: Configuration, memory: Memory) -> list[str]:
-    """Notices that wait for a target, and how to give them up where the target is gone."""
-    unclaimed = memory.unclaimed(configuration.declared)
-    lines = [
-        f"{n} unsent for {name}, no longer in the file: `monitor.py forget --target {name}` drops them"
-        for name, n in unclaimed.items()
-    ]
-    for target, count in Counter(notice.target for notice in memory.outbox if notice.target not in unclaimed).items():
-        error = next(notice.error for notice in memory.outbox if notice.target == target)
-        lines.append(f"{count} unsent for {target or 'standard output'}" + (f": {error}" if error else ""))
-    return lines
