@@ -26,6 +26,7 @@ Rules: text and values in, values out; no network, no files, no clock:
     memory        all that is remembered, in one document; records has the JSON of each value
     output        the lines of a run
     report        the HTML page, with comparison (of sides), plots and stylesheet; atom: the feed of changes
+    differences   a change in full, for a terminal; explain: why an alert came, or none did
     arithmetic    what checking costs and finds; installing: the lines for schedulers
     commandline   the words of a call
 
@@ -40,9 +41,11 @@ Edges, one outside thing each; none imports another:
 
 Steps, which bring edges together for the script and the commands:
     setup         the configuration from disk; checking has the checks that are done once per edit
+    recall        all that is known of one watch, what the history has not got yet included
     asking        one request for all watches that share it, hosts side by side
     run           decided, saved, shown, told: in this order
     telling       what a run tells beside its watches: offline, a wrong watches.yaml, that nothing is due
 
-Commands, a module each: commands.test, .list, .forget, .doctor, .demo; check is monitor.py itself.
+Commands, a module each: commands.test, .list, .history, .diff, .why, .forget, .doctor, .demo; check is monitor.py
+itself.
 """
