@@ -41,7 +41,7 @@ Edges, one outside thing each; none imports another:
 
 Steps, which bring edges together for the script and the commands:
     setup         the configuration from disk; checking has the checks that are done once per edit
-    recall        all that is known of one watch, what the history has not got yet included
+    one_watch      all that is known of one watch, what the history has not got yet included
     asking        one request for all watches that share it, hosts side by side
     run           decided, saved, shown, told: in this order
     telling       what a run tells beside its watches: offline, a wrong watches.yaml, that nothing is due

@@ -95,7 +95,7 @@ STEPS: dict[str, frozenset[str]] = {
     "asking": frozenset({"connections", "fetch", "politeness"}),
     "checking": frozenset({"notify", "setup"}),
     "commandline": frozenset(),
-    "recall": frozenset({"history", "state"}),
+    "one_watch": frozenset({"history", "state"}),
     "run": frozenset({"politeness"}),
     "setup": frozenset({"quiet"}),
     "telling": frozenset({"quiet", "run", "setup"}),

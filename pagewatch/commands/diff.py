@@ -13,7 +13,7 @@ from pagewatch.history import Version
 from pagewatch.model import Change, Every, Watch
 from pagewatch.notices import command
 from pagewatch.output import Style
-from pagewatch.recall import Recalled
+from pagewatch.one_watch import Recalled
 
 
 def run(options: Namespace) -> int:

@@ -9,7 +9,7 @@ from pagewatch.answers import Extract
 from pagewatch.history import Version
 from pagewatch.notices import command, one_line
 from pagewatch.output import LONGEST_SAID, Style
-from pagewatch.recall import Recalled
+from pagewatch.one_watch import Recalled
 
 
 def run(options: Namespace) -> int:

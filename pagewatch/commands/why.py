@@ -10,7 +10,7 @@ from pagewatch.explain import Case
 from pagewatch.notices import one_line
 from pagewatch.output import WORDS, Style
 from pagewatch.politeness import host_of
-from pagewatch.recall import Recalled
+from pagewatch.one_watch import Recalled
 from pagewatch.setup import style_of
 from pagewatch.urls import without_login
 
