@@ -20,13 +20,14 @@ Rules: text and values in, values out; no network, no files, no clock:
     markup        a tree of HTML or XML; css, element_text, view, items, extract: what is watched in it
     jsondata      JSON and paths into it; amounts: numbers as people write them
     fingerprint   normalises, leaves noise out, compares
-    decide        (plan, outcome, now) -> new state, a row, notices; with conditions (what is told), schedule, diff and
-                  notices (their words)
+    decide        (plan, outcome, now) -> new state, a row, notices; with conditions (what is told), schedule, and the
+                  words of diff, notices and baselines
     events        what the history keeps of a decision; removals: what became of records that are gone
     memory        all that is remembered, in one document; records has the JSON of each value
     output        the lines of a run; health: how each watch is, for list and the report
     report        the HTML page, with comparison (of sides), plots and stylesheet; atom: the feed of changes; changes:
                   what both say of versions
+    differences   a change in full, for a terminal; explain: why an alert came, or none did
     arithmetic    what checking costs and finds; installing: the lines for schedulers
     commandline   the words of a call
 
@@ -41,11 +42,13 @@ Edges, one outside thing each; none imports another:
 
 Steps, which bring edges together for the script and the commands:
     setup         the configuration from disk; checking has the checks that are done once per edit
+    one_watch     all that is known of one watch, what the history has not got yet included
     asking        one request for all watches that share it, hosts side by side
     run           decided, saved, shown, told: in this order
     telling       what a run tells beside its watches: offline, a wrong watches.yaml, heartbeat, that nothing is due
     ping          requests the user's own URL when a run has finished
     recall        the history with the rows that still wait in the memory; publishing: changes.atom, written from it
 
-Commands, a module each: commands.test, .list, .report, .schedule, .forget, .doctor, .demo; check is monitor.py itself.
+Commands, a module each: commands.test, .list, .history, .diff, .why, .report, .schedule, .forget, .doctor, .demo; check
+is monitor.py itself.
 """

@@ -74,7 +74,7 @@ def values(versions: Iterable[Event], field: str) -> tuple[Point, ...]:
 def _change(old: Extract | None, new: Extract, subject: Subject) -> Change:
     change = diff.change(old, new, subject.watch)
     change = replace(change, removed=()) if subject.feed else change
-    return conditions.with_numbers(change, old, new, ())
+    return conditions.with_numbers(change, subject.watch, old, new)
 
 
 def _told(change: Change, old: Extract | None, new: Extract, watch: Watch) -> Change:

@@ -93,12 +93,12 @@ def _marked(old: str, new: str) -> tuple[str, str, str]:
     """Both lines as HTML with the words marked that the other one has not, and the class of a row where that is not
     the whole line."""
     before, after = old.split(" "), new.split(" ")
-    codes = list(_codes(before, after))
-    same = sum(end - start for tag, start, end, *_ in codes if tag == "equal")
+    found = list(codes(before, after))
+    same = sum(end - start for tag, start, end, *_ in found if tag == "equal")
     if same < ALIKE * max(len(before), len(after)):
-        codes, same = [("replace", 0, len(before), 0, len(after))], 0
-    left = [_piece("del", tag, before[start:end]) for tag, start, end, _, _ in codes if start < end]
-    right = [_piece("ins", tag, after[start:end]) for tag, _, _, start, end in codes if start < end]
+        found, same = [("replace", 0, len(before), 0, len(after))], 0
+    left = [_piece("del", tag, before[start:end]) for tag, start, end, _, _ in found if start < end]
+    right = [_piece("ins", tag, after[start:end]) for tag, _, _, start, end in found if start < end]
     return " ".join(left), " ".join(right), ' class="part"' if same else ""
 
 
@@ -107,14 +107,16 @@ def _piece(mark: str, tag: str, words: list[str]) -> str:
     return text if tag == "equal" else f"<{mark}>{text}</{mark}>"
 
 
-def _codes(before: list[str], after: list[str]) -> Iterator[tuple[str, int, int, int, int]]:
+def codes(
+    before: list[str], after: list[str], most_words: int = MOST_WORDS
+) -> Iterator[tuple[str, int, int, int, int]]:
     """The opcodes from one list of words to the other; the common beginning and end are not searched."""
     most = min(len(before), len(after))
     head = next((i for i in range(most) if before[i] != after[i]), most)
     tail = next((i for i in range(most - head) if before[-1 - i] != after[-1 - i]), most - head)
     old, new = before[head : len(before) - tail], after[head : len(after) - tail]
     yield "equal", 0, head, 0, head
-    if len(old) + len(new) > MOST_WORDS:
+    if len(old) + len(new) > most_words:
         yield "replace", head, head + len(old), head, head + len(new)
     else:
         for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():

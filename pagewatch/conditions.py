@@ -22,12 +22,13 @@ STEP = "changed_by"
 Condition = tuple[str, str, str]  # field ("" is the whole text), condition, operand
 
 
-def with_numbers(change: Change, watch: Watch, past: WatchState, new: Extract) -> Change:
+def with_numbers(
+    change: Change, watch: Watch, old: Extract | None, new: Extract, past: WatchState | None = None
+) -> Change:
     """The change with words about its numbers: how far, how many per cent, the lowest or highest seen; where a step
     counts from what was told last, also how far from that."""
-    kept = past.baseline.extract if past.baseline else None
-    before = _by_field(kept.amounts if kept else ())
-    seen, last = _by_field(past.extremes), _by_field(past.told)
+    before = _by_field(old.amounts if old else ())
+    seen, last = (_by_field(past.extremes), _by_field(past.told)) if past else ({}, {})
     stepping = {field for field, name, _ in watch.when if name == STEP}
     said = []
     for amount in new.amounts:
@@ -36,7 +37,7 @@ def with_numbers(change: Change, watch: Watch, past: WatchState, new: Extract) -
             if amount.field in stepping and told is not None and not amounts.same(told, known):
                 move += f"; {amounts.said(told, amount, None) or 'none'} since the last notice"
             said.append((amount.field, move))
-    said += [step for old, item in change.updated for step in _item_steps(watch, old, item)]
+    said += [step for was, item in change.updated for step in _item_steps(watch, was, item)]
     return replace(change, numbers=tuple((field, move) for field, move in said if move))
 
 

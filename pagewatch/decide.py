@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from pagewatch import amounts, conditional, conditions, diff, fingerprint, notices, schedule
+from pagewatch import baselines, conditional, conditions, diff, fingerprint, notices, schedule
 from pagewatch.answers import (
     Amount,
     Deferred,
@@ -25,6 +25,7 @@ from pagewatch.answers import (
     Outcome,
     Unaltered,
 )
+from pagewatch.baselines import moved
 from pagewatch.model import (
     MUTED,
     Baseline,
@@ -99,7 +100,7 @@ def _baseline(plan: Plan, seen: Observation, now: datetime, recovered: bool) -> 
     state = _scheduled(plan, state, schedule.interval_of(plan.watch, past), now)
     before = past.baseline.extract if past.baseline else None
     change = diff.change(before, seen.extract, plan.watch)
-    detail = _baseline_detail(plan, seen, change, first)
+    detail = baselines.detail(plan, seen, change, first)
     result = replace(_result(plan, "baseline", state, "", detail), change=change)
     gist = f"now {diff.short(change.new)}"
     if recovered and first:
@@ -107,49 +108,12 @@ def _baseline(plan: Plan, seen: Observation, now: datetime, recovered: bool) -> 
     return _recovery(plan, Decision(state, result), gist, now)
 
 
-def _baseline_detail(plan: Plan, seen: Observation, change: Change, first: bool) -> str:
-    parts = ["first look" if first else "the watch's definition was edited"]
-    if not first and change.old is not None and change.old != change.new:
-        parts[0] += f": {diff.gist(change)}"
-    extract, watch = seen.extract, plan.watch
-    if extract.matched == 0:
-        parts.append("nothing there, which counts as a value (if_missing: ok)")
-    elif extract.items is not None:
-        parts.append(f"{len(extract.items):,} item{'s' if len(extract.items) != 1 else ''}")
-    elif not extract.text and not extract.fields:
-        parts.append("the watched part is there but empty")
-    parts += [_read_as(amount) for amount in extract.amounts if amounts.others(_text_of(extract, amount.field))]
-    parts += seen.remarks
-    if conditions.holds_already(watch, extract):
-        parts.append(f"{conditions.words(watch.when)} is true already: it is told when it becomes so again")
-    if extract.matched > 1:
-        parts.append(f"{extract.matched} elements match" + (", the first is watched" if watch.match == "first" else ""))
-    fresh = seen.representation.fresh_for
-    if watch.obey_freshness and fresh is not None and fresh > schedule.interval_of(watch, plan.past):
-        parts.append(
-            f"the server calls this page fresh for {schedule.span(fresh)}, longer than the interval: "
-            "`expires: ignore` looks anyway"
-        )
-    parts.append(_moved(seen.representation.moved_to))
-    return "; ".join(filter(None, parts))
-
-
-def _read_as(amount: Amount) -> str:
-    """Which of several numbers is watched."""
-    ends = " to ".join(dict.fromkeys((amount.low, amount.high)))
-    return f"{amount.field} is read as {ends}" if amount.field else f"read as {ends}"
-
-
-def _text_of(extract: Extract, field: str) -> str:
-    return (dict(extract.fields).get(field) if field else extract.text) or ""
-
-
 def _unchanged(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> Decision:
     state = _verified(plan, seen, now, differs=False)
     assert state.baseline is not None
     state = replace(state, baseline=replace(state.baseline, seen=kept.seen))
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=False), now)
-    result = _result(plan, "unchanged", state, "", _moved(seen.representation.moved_to))
+    result = _result(plan, "unchanged", state, "", moved(seen.representation.moved_to))
     return _recovery(plan, Decision(state, result), "the watched content is the same as before", now)
 
 
@@ -177,10 +141,10 @@ def _changed(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> De
     change = replace(diff.change(kept.extract, seen.extract, plan.watch), fates=seen.fates)
     if seen.representation.source == "feed":  # entries that leave a feed are not removed
         change = replace(change, removed=())
-    change = conditions.with_numbers(change, plan.watch, plan.past, seen.extract)
+    change = conditions.with_numbers(change, plan.watch, kept.extract, seen.extract, plan.past)
     part = conditions.told(plan.watch, plan.past, seen.extract, change)
     muted = f"{MUTED}{part}" if isinstance(part, str) else ""
-    detail = "; ".join(filter(None, (muted, _trust_detail(plan, state), _moved(seen.representation.moved_to))))
+    detail = "; ".join(filter(None, (muted, _trust_detail(plan, state), moved(seen.representation.moved_to))))
     result = replace(_result(plan, "changed", state, "", detail), change=change)
     if isinstance(part, str):
         return _recovery(plan, Decision(state, result), f"now {diff.short(change.new)}", now)
@@ -222,7 +186,7 @@ def _not_modified(plan: Plan, answer: NotModified, now: datetime) -> Decision:
     fresh = _fresh_until(plan, answer.fresh_for, now)
     state = replace(state, candidate=None, last_verified=now, fresh_until=fresh, moved_to=answer.moved_to)
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=False), now)
-    result = _result(plan, "not-modified", state, "", _moved(answer.moved_to))
+    result = _result(plan, "not-modified", state, "", moved(answer.moved_to))
     return _recovery(plan, Decision(state, result), "the watched content is the same as before", now)
 
 
@@ -403,7 +367,3 @@ def _scheduled(plan: Plan, state: WatchState, interval: timedelta, now: datetime
 
 def _result(plan: Plan, outcome: str, state: WatchState, kind: str = "", detail: str = "") -> Result:
     return Result(plan.watch.name, without_login(plan.watch.url), outcome, kind, detail, next_check=state.next_check)
-
-
-def _moved(moved_to: str) -> str:
-    return f"moved permanently to {moved_to}" if moved_to else ""

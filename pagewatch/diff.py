@@ -18,6 +18,7 @@ SHORT = 120  # characters of a value that is shown whole, as old → new
 WORDS_AROUND = 6  # kept on both sides of what changed inside one line
 CONTEXT = 40  # characters kept there where there are no words
 MOST_LINES = 2_000  # above this, lines are compared as a multiset: SequenceMatcher is quadratic
+MOST_PAIRS = 50_000  # of equal lines, likewise: a page of a thousand lines of two kinds would take it seconds
 NOTHING = "(none)"
 MOST_DETAILS = 6  # parts of an item that are shown beside its name
 MOST_ITEMS = 1_000  # that the text of a set of items names
@@ -226,12 +227,20 @@ def _whole(value: str | None) -> str:
 def line_differences(old: str, new: str) -> tuple[list[str], list[str]]:
     """Lines that came and lines that went, each in page order; lines that only moved are both."""
     before, after = old.split("\n"), new.split("\n")
-    if len(before) + len(after) > MOST_LINES:
+    if not can_be_matched(before, after):
         return _without(after, before), _without(before, after)
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
     added = [line for _, _, _, start, end in codes for line in after[start:end]]
     return added, [line for _, start, end, _, _ in codes for line in before[start:end]]
+
+
+def can_be_matched(before: list[str], after: list[str]) -> bool:
+    """Whether matching these lines in their order takes no long time."""
+    if len(before) + len(after) > MOST_LINES:
+        return False
+    came = Counter(after)
+    return sum(count * came[line] for line, count in Counter(before).items()) <= MOST_PAIRS
 
 
 def _without(lines: list[str], others: list[str]) -> list[str]:

@@ -149,13 +149,19 @@ class Memory(Facts):
             self.anew = tuple(each for each in self.anew if each != state.id)
 
     def forget(self, watch_id: str) -> None:
-        """The next look is a first visit, under another id. Unsent notices stay: what was seen is told."""
+        """The next look is a first visit, under another id. Unsent notices stay: what was seen is told; rows that wait
+        for the history go."""
         state = self.watches.get(watch_id)
         if state is not None:
             del self._ids[state.name]
             del self.watches[watch_id]
             self.anew = tuple(each for each in self.anew if each != watch_id)
             self._orphans = ((), {})
+        tables: tuple[Table[Event] | Table[Told], ...] = (self.events, self.told)
+        for table in tables:
+            for key in table:
+                if (row := table.get(key)) is not None and row.watch_id == watch_id:
+                    del table[key]
 
     def was_reset(self, watch_id: str) -> bool:
         """Whether a baseline made now may stand for one that was lost with a damaged state.json: then it is told."""
@@ -228,8 +234,9 @@ class Memory(Facts):
             del self.events[old]
 
     def note(self, notice: Notice, now: datetime, error: str = "") -> None:
-        """What became of a notice at its target: "" where it was taken. One about no single watch has no history."""
-        if notice.watch_id:
+        """What became of a notice at its target: "" where it was taken. One about no watch that is remembered has no
+        history."""
+        if notice.watch_id in self.watches:
             told = f"{notice.id}-{notice.attempts + 1}"
             self.told[told] = Told(told, notice.watch_id, now, notice.target, notice.title, error)
 

@@ -21,7 +21,7 @@ LONGEST_BODY = 1_000  # Pushover takes 1,024
 LONGEST_DIGEST = 1_750  # with its title below the 2,000 that Discord takes
 LONGEST_REMARK = 300
 SHORTEST_TEXT = 200  # what is shown of the text however long the link is
-IN_FULL = "Shortened: the pages have it in full."
+IN_FULL = "Shortened: monitor.py diff NAME shows a change in full."
 EXCERPTS = (LONGEST_BODY, 500, 250, 120, 0)  # what a digest shows of each text: the longest that fits
 
 LEADS = {  # what stands between the name and the gist in the title of a warning
@@ -74,7 +74,7 @@ NO_CHARACTERS = re.compile("[\ufdd0-\ufdef\ufffe\uffff]")
 def changed(name: str, url: str, gist: str, text: str, remarks: Iterable[str] = ()) -> tuple[str, str]:
     """Title and body for a change: `gist` is it in a few words, `text` in full, `remarks` are clauses about it."""
     sentences = [_sentence(one_line(remark, LONGEST_REMARK)) for remark in remarks]
-    return _title(name, gist or "changed"), _body(text or gist, sentences, url, "; the page has all that is there now")
+    return _title(name, gist or "changed"), _body(text or gist, sentences, url, f"; all of it: {command('diff', name)}")
 
 
 def warning(kind: str, name: str, url: str, gist: str, text: str) -> tuple[str, str]:
@@ -84,7 +84,7 @@ def warning(kind: str, name: str, url: str, gist: str, text: str) -> tuple[str, 
     if kind == "recovered":
         clauses = [gist, f"it had been in trouble {text}" if text.startswith("since ") else text]
     said = "\n".join(_sentence(clause) for clause in clauses)
-    advice = [ADVICE[kind].replace("{test}", _command("test", name))] if kind in ADVICE else []
+    advice = [ADVICE[kind].replace("{test}", command("test", name))] if kind in ADVICE else []
     lead = LEADS.get(kind, "") if name else ""
     return _title(name, lead + gist), _body(said, advice, url)
 
@@ -118,10 +118,10 @@ def _rest(text: str, whole: str) -> str:
     return f"[{len(text):,} more characters{f' in {lines:,} lines' if lines > 1 else ''}{whole}]"
 
 
-def _command(command: str, name: str = "") -> str:
+def command(word: str, name: str = "") -> str:
     """A command for people to type; a name that is too long for that is left to them."""
     quoted = f' "{one_line(name)}"' if len(name) <= LONGEST_NAME and name == without_login(name) else " NAME"
-    return f"monitor.py {command}{quoted if name else ''}"
+    return f"monitor.py {word}{quoted if name else ''}"
 
 
 def _sentence(clause: str) -> str:

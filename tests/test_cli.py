@@ -705,7 +705,7 @@ def test_list_before_the_first_run_shows_new_watches_and_makes_no_folder(program
 def test_after_forget_the_next_look_is_a_first_visit(program: Program, site: Site) -> None:
     program(config=configuration(price(site)))
     run = program("forget", "Price")
-    assert (run.returncode, run.stdout) == (0, 'forgot "Price": its next look is a first visit\n')
+    assert (run.returncode, run.stdout) == (0, 'forgot "Price" and its history: its next look is a first visit\n')
     site.script("/p", ok("18 dollars"))
     row = program.check().watches["Price"]
     assert (row["outcome"], row["detail"]) == ("baseline", "first look")
@@ -814,7 +814,7 @@ def test_version_and_help_are_printed(run_monitor: Monitor) -> None:
     version = subprocess.run([*command, "--version"], env=run_monitor.environment, capture_output=True, timeout=20)
     assert (version.returncode, version.stdout) == (0, b"pagewatch 1.0.0\n")
     text = subprocess.run([*command, "--help"], env=run_monitor.environment, capture_output=True, timeout=20).stdout
-    for name in ("check", "test", "list", "forget", "doctor", "demo"):
+    for name in ("check", "test", "list", "history", "diff", "why", "forget", "doctor", "demo"):
         assert f"\n    {name} ".encode() in text
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,3 +82,9 @@ def test_a_lost_text_is_told_as_what_is_there_now() -> None:
 def test_texts_that_differ_are_told_as_something(old: str, new: str) -> None:
     if old != new:
         assert diff.gist(changed(old, new)) and diff.text(changed(old, new))
+
+
+def test_lines_of_few_kinds_take_no_long_time() -> None:
+    began = time.monotonic()
+    assert diff.gist(changed("a\nb\n" * 450, "b\nb\na\n" * 300)) == "150 lines added, 150 lines removed: b"
+    assert time.monotonic() - began < 2

@@ -111,7 +111,7 @@ def test_a_long_change_is_cut_at_a_line_and_says_what_was_cut_and_where_the_whol
     assert text.startswith(shown + "\n")
     rest = text[len(shown) :].strip()
     lines = rest.count("\n") + 1
-    assert note == f"[{len(rest):,} more characters in {lines} lines; the page has all that is there now]"
+    assert note == f'[{len(rest):,} more characters in {lines} lines; all of it: monitor.py diff "News"]'
     assert 800 < len(body) <= LONGEST_BODY
     assert body.endswith(f"\n\n{URL}")
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
+from pathlib import Path
 
-from pagewatch.errors import UsageError, unknown
+from pagewatch import history
+from pagewatch.errors import StateError, UsageError, unknown
 from pagewatch.lock import Busy, lock
 from pagewatch.memory import Memory
 from pagewatch.state import open_memory
@@ -20,21 +23,32 @@ def run(options: Namespace) -> int:
         if isinstance(held, Busy):
             raise UsageError("another run is at work: try again when it has ended")
         memory = open_memory(options.state, start)
-        return forget_target(memory, options.target) if options.target else forget(memory, options.name)
+        return forget_target(memory, options.target) if options.target else forget(memory, options.name, options.state)
 
 
-def forget(memory: Memory, name: str) -> int:
-    """The watch's next look is a first visit. What was seen and not told yet is still told."""
+def forget(memory: Memory, name: str, folder: Path) -> int:
+    """The watch's next look is a first visit, and its history is gone. What was seen and not told yet is still told."""
     past = memory.find(name)
     if past is None:
         raise UsageError(unknown("remembered watch", name, memory.names()))
+    history_is_gone = _forget_history(folder, past.id)  # first: afterwards nobody could name it
     memory.forget(past.id)
     memory.commit()
     unsent = sum(notice.watch_id == past.id for notice in memory.outbox)
-    print(
-        f'forgot "{name}": its next look is a first visit' + (f"; {unsent} unsent notices are kept" if unsent else "")
-    )
+    kept = f"; {unsent} unsent notice{'s are' if unsent > 1 else ' is'} kept" if unsent else ""
+    its = " and its history" if history_is_gone else ", but not its history"
+    print(f'forgot "{name}"{its}: its next look is a first visit{kept}')
     return 0
+
+
+def _forget_history(folder: Path, watch_id: str) -> bool:
+    """Whether it is gone. A damaged history is no reason to keep a watch."""
+    try:
+        history.forget(folder, watch_id)
+    except StateError as error:
+        print(error, file=sys.stderr)
+        return False
+    return True
 
 
 def forget_target(memory: Memory, target: str) -> int:
