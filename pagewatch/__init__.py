@@ -27,6 +27,9 @@ Rules: text and values in, values out; no network, no files, no clock:
     output        the lines of a run
     report        the HTML page, with comparison (of sides), plots and stylesheet; atom: the feed of changes
     arithmetic    what checking costs and finds; installing: the lines for schedulers
+    advice        what `test` says of one look or two, each proposal tried on the page: brittle (will the selector
+                  last), sturdy (a better one), embedded (JSON in scripts), announced (feeds, APIs, a hub), noise (what
+                  differs in a second look), moved (where a lost text is now), pace (how often), entry (to paste)
     commandline   the words of a call
 
 Edges, one outside thing each; none imports another:
