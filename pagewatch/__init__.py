@@ -29,6 +29,9 @@ Rules: text and values in, values out; no network, no files, no clock:
                   what both say of versions
     differences   a change in full, for a terminal; explain: why an alert came, or none did
     arithmetic    what checking costs and finds; installing: the lines for schedulers
+    advice        what `test` says of one look or two, each proposal tried on the page: brittle (will the selector
+                  last), sturdy (a better one), embedded (JSON in scripts), announced (feeds, APIs, a hub), noise (what
+                  differs in a second look), moved (where a lost text is now), pace (how often), entry (to paste)
     commandline   the words of a call
 
 Edges, one outside thing each; none imports another:

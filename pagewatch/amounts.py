@@ -100,6 +100,11 @@ def others(text: str) -> bool:
     return sum(1 for _ in _found(text, "")) > 1
 
 
+def is_price(text: str) -> bool:
+    """Whether a currency belongs to one of the numbers in a text."""
+    return any(rank == 0 for rank, *_ in _found(text, ""))
+
+
 def _found(text: str, mark: str) -> Iterator[tuple[int, str, str, str]]:
     """Every number and range: its rank (0 is best), low, high and the mark that it proves."""
     numbers = _numbers(text)

@@ -57,7 +57,8 @@ class Representation:
     new address where a permanent redirect (301, 308) was followed from the watch's own URL, `conditional` whether
     validators were sent, `repeated_etag` that a conditional request was answered in full with the very ETag that was
     sent, `challenge` a header by which a service says that it is checking the visitor, `content_encoding` the coding
-    that was taken off the body, `length` the bytes of the body and `source` how it was read, once it has been.
+    that was taken off the body, `length` the bytes of the body and `source` how it was read, once it has been. `links`
+    are its Link fields as received (RFC 8288).
     """
 
     url: str
@@ -76,6 +77,7 @@ class Representation:
     length: int = 0
     source: str = ""
     verdict: Verdict | None = None
+    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

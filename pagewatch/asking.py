@@ -88,12 +88,16 @@ class Web:
 
     def _lastmods(self, url: str, plans: Fetch, session: Session) -> Mapping[str, str]:
         """Of all hinted pages of the site; none where its sitemap cannot be read."""
-        ask, place = self.further(plans, session), robots.origin(url)
-        request = request_of(self.settings, plans)
+        wanted = self.hinted.get(robots.origin(url), frozenset())
+        found = lastmods(self.sitemap_of(url, plans, session), self.further(plans, session), wanted)
+        return {} if isinstance(found, FetchFailed) else found
+
+    def sitemap_of(self, url: str, plans: Fetch, session: Session) -> str:
+        """The sitemap of a page's site: the one that robots.txt names, else where it usually is."""
+        request, place = request_of(self.settings, plans), robots.origin(url)
         named = self.hosts.sitemaps(url, _robots_getter(request, session, self.hosts), request.verify_tls)
         own = [sitemap for sitemap in named if sitemap.startswith(f"{place}/")]
-        found = lastmods((own or [f"{place}/sitemap.xml"])[0], ask, self.hinted.get(place, frozenset()))
-        return {} if isinstance(found, FetchFailed) else found
+        return (own or [f"{place}/sitemap.xml"])[0]
 
     def _gate(self, plans: Fetch, request: Request, session: Session) -> fetch.Gate:
         obey = not plans[0].watch.robots_reason

@@ -109,6 +109,15 @@ COMMANDS: dict[str, tuple[str, list[Argument]]] = {
             (("name",), {"metavar": "NAME|URL", "help": "name of a watch, or any URL"}),
             (("--select",), {"metavar": "CSS", "default": "", "help": "the selector to try, with a URL"}),
             (("--twice",), {"action": "store_true", "help": "look again after a pause, and show what differs: noise"}),
+            (
+                ("--pause",),
+                {
+                    "metavar": "SECONDS",
+                    "type": _seconds,
+                    "default": 5.0,
+                    "help": "how long the pause of --twice is (default: 5)",
+                },
+            ),
         ],
     ),
     "list": ("every watch: how it is, when it was verified, when it is looked at next", [_JSON]),

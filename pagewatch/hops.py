@@ -197,4 +197,5 @@ def representation(
         repeated_etag=bool(sent.etag) and got.etag == sent.etag,
         challenge=fields.single("cf-mitigated"),
         content_encoding=", ".join(http_headers.content_codings(fields)),
+        links=tuple(fields.lines("link")),
     )

@@ -25,6 +25,7 @@ WORDS = frozenset({"answers", "errors", "model", "urls"})
 # What each rule may import besides words: other rules, only downwards.
 RULES: dict[str, frozenset[str]] = {
     "amounts": frozenset(),
+    "brittle": frozenset(),
     "charset": frozenset(),
     "cookies": frozenset(),
     "css": frozenset(),
@@ -65,6 +66,20 @@ RULES: dict[str, frozenset[str]] = {
     "readers.text": frozenset({"fingerprint", "reading"}),
     "doubts": frozenset({"fingerprint", "reading"}),
     "sources": frozenset({"amounts", "charset", "content_coding", "doubts", "fingerprint", "http_headers", "reading"}),
+    # what is advised about a watch
+    "announced": frozenset({"markup"}),
+    "embedded": frozenset({"amounts", "element_text", "fingerprint", "jsondata", "markup"}),
+    "sturdy": frozenset({"brittle", "css", "markup"}),
+    "moved": frozenset({"amounts", "element_text", "fingerprint", "markup", "sturdy"}),
+    "noise": frozenset({"element_text", "markup", "sturdy"}),
+    "pace": frozenset({"arithmetic", "http_headers"}),
+    "entry": frozenset({"config", "css", "jsondata", "notices"}),
+    "advice": frozenset(
+        {
+            *("amounts", "announced", "arithmetic", "brittle", "diff", "element_text", "embedded", "entry", "extract"),
+            *("fingerprint", "markup", "moved", "noise", "pace", "sources", "sturdy"),
+        }
+    ),
     # what it means
     "conditions": frozenset({"amounts", "fingerprint"}),
     "baselines": frozenset({"amounts", "conditions", "diff", "schedule"}),

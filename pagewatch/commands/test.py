@@ -1,6 +1,8 @@
-"""`monitor.py test`: one look at a page, explained; it saves nothing.
+"""`monitor.py test`: one look at a page, explained, and what to do better; it saves nothing.
 
 It asks as a run would, first without validators and then with those that came, so that the user sees whether they work.
+Beside the page it asks for robots.txt and, as that may spare requests later, for the site's sitemap; with `--twice` it
+looks a second time after a pause. What to make of it all is in `advice`.
 """
 
 from __future__ import annotations
@@ -8,15 +10,17 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import replace
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
-from pagewatch import asking, checking, conditional, diff, sources
+from pagewatch import advice, asking, checking, conditional, diff, sources
+from pagewatch.advice import Advice
 from pagewatch.answers import (
     Answer,
     Ask,
     Deferred,
     Disallowed,
+    Extract,
     FetchFailed,
     Missing,
     NoMatch,
@@ -29,28 +33,67 @@ from pagewatch.answers import (
 from pagewatch.config import Configuration
 from pagewatch.css import check_selector
 from pagewatch.errors import UsageError, unknown
+from pagewatch.memory import Memory
 from pagewatch.model import Every, Plan, Watch, WatchState
 from pagewatch.output import Style
+from pagewatch.readers.sitemap import lastmods
 from pagewatch.setup import style_of
 from pagewatch.state import read_memory
 from pagewatch.urls import normalise_url, without_login
 
 LONGEST = 1_500  # characters of the watched text that are shown
 LONGEST_LOOK = 300.0  # seconds
+MOST_SITEMAPS = 3  # documents of a sitemap that are asked for
 DAY = timedelta(days=1)
 
-Look = Callable[[Plan], Answer]
+Say = Callable[[str, str], None]
 
 
-def run(options: Namespace) -> int:
+@dataclass(frozen=True)
+class Way:
+    """How the page is asked for, what belongs to it, where its site's sitemap is; `pause` waits before a second look,
+    None where none is wanted."""
+
+    look: Callable[[Plan], Answer]
+    further: Ask
+    sitemap: Callable[[str], str]
+    pause: Callable[[], None] | None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known beside the page: the time, the names of all watches, whether this is one of them, and what was
+    seen of it at the last good look."""
+
+    now: datetime
+    names: tuple[str, ...] = ()
+    named: bool = False
+    before: Extract | None = None
+
+
+def run(options: Namespace, sleep: Callable[[float], None] = time.sleep) -> int:
     configuration = checking.read(options)
     memory = read_memory(options.state, options.clock())
     watch = _watch(options, configuration)
     plan = conditional.plan(watch, configuration.settings, WatchState("", watch.name, watch.url), options.clock())
-    web = asking.open_web(configuration.settings, {}, memory.hosts, options, time.monotonic() + LONGEST_LOOK)
+    deadline = time.monotonic() + LONGEST_LOOK + options.pause
+    web = asking.open_web(configuration.settings, {}, memory.hosts, options, deadline)
+    known = _known(watch, memory, configuration, options)
     with web.client.session() as session:
-        style = style_of(options, configuration.secrets)
-        return explain(plan, lambda plan: web.ask((plan,), session), web.further((plan,), session), style)
+        way = Way(
+            lambda plan: web.ask((plan,), session),
+            web.further((plan,), session),
+            lambda url: web.sitemap_of(url, (plan,), session),
+            (lambda: sleep(options.pause)) if options.twice else None,
+        )
+        return explain(plan, way, known, style_of(options, configuration.secrets))
+
+
+def _known(watch: Watch, memory: Memory, configuration: Configuration, options: Namespace) -> Known:
+    named = options.name in configuration.names
+    past = memory.find(watch.name) if named else None
+    before = past.baseline.extract if past and past.baseline else None
+    return Known(options.clock(), configuration.names, named, before)
 
 
 def _watch(options: Namespace, configuration: Configuration) -> Watch:
@@ -71,14 +114,14 @@ def _watch(options: Namespace, configuration: Configuration) -> Watch:
     return Watch(options.name, options.name, 0, Every(DAY, DAY), select=options.select)
 
 
-def explain(plan: Plan, look: Look, further: Ask, style: Style) -> int:
-    """Prints what the look shows. Returns 0 where the watched part was found, else 1."""
+def explain(plan: Plan, way: Way, known: Known, style: Style) -> int:
+    """Prints what the look shows and what to do better. Returns 0 where the watched part was found, else 1."""
 
     def say(subject: str, text: str) -> None:
-        print(style.clean(f"{subject:<12} {text}"))
+        print(style.clean(f"{subject:<12} {text}".rstrip()))
 
     say("url", without_login(plan.watch.url))
-    answer = look(replace(plan, validators=Validators()))
+    answer = way.look(replace(plan, validators=Validators()))
     if not isinstance(answer, Representation):
         say(*_no_page(answer))
         return 1
@@ -91,8 +134,74 @@ def explain(plan: Plan, look: Look, further: Ask, style: Style) -> int:
     say("final url", answer.url + (" (moved permanently: change it in watches.yaml)" if answer.moved_to else ""))
     say("content", _content(plan.watch, answer))
     say("validators", _validators(answer.validators))
-    say("conditional", _conditional(look(replace(plan, validators=answer.validators)), answer.validators))
-    return _explain_content(plan.watch, sources.read(plan.watch, answer, further), say)
+    say("conditional", _conditional(plan, way, answer.validators))
+    look = advice.Look(plan.watch, answer, way.further)
+    status = _explain_content(plan.watch, look.seen, say)
+    _advise(look, _second(plan, way, look), way, known, say)
+    return status
+
+
+def _second(plan: Plan, way: Way, first: advice.Look) -> advice.Look | Answer | None:
+    """The look after the pause, asked for without validators; None where none is wanted."""
+    if way.pause is None or not isinstance(first.seen, Observation):
+        return None
+    way.pause()
+    answer = way.look(replace(plan, validators=Validators()))
+    return advice.Look(plan.watch, answer, way.further) if isinstance(answer, Representation) else answer
+
+
+def _advise(look: advice.Look, second: advice.Look | Answer | None, way: Way, known: Known, say: Say) -> None:
+    moved = advice.of_moved(look, known.before) if known.before else Advice()
+    selector, pace = advice.of_selector(look), advice.of_pace(look.answer, known.now)
+    twice = _twice(look, second)
+    lastmod = _lastmod(look, way)
+    sections = (
+        ("Selector", selector, moved),
+        ("Page", advice.of_content(look)),
+        ("Better sources", advice.of_sources(look, lastmod)),
+        ("Second look", twice),
+        ("How often", pace),
+    )
+    for heading, *parts in sections:
+        lines = [line for part in parts for line in part.lines]
+        if lines:
+            say(f"\n{heading}", "")
+        for subject, text in lines:
+            say(f"  {subject}", text)
+    changes = {**selector.keys, **moved.keys, **twice.keys}
+    if known.named:
+        _paste(f'\nChange in watches.yaml, watch "{look.watch.name}"', advice.changes_for(look, changes), say)
+    else:
+        looks = [look, second] if isinstance(second, advice.Look) else [look]
+        _paste("\nEntry for watches.yaml", advice.entry_for(looks, {**changes, **pace.keys}, known.names), say)
+
+
+def _twice(look: advice.Look, second: advice.Look | Answer | None) -> Advice:
+    if second is None:
+        return Advice()
+    if isinstance(second, advice.Look):
+        return advice.of_second(look, second)
+    return Advice((("failed", ": ".join(_no_page(second))),))
+
+
+def _lastmod(look: advice.Look, way: Way) -> tuple[str, str] | None:
+    """The site's sitemap, where it has a lastmod for this page, and that."""
+    if look.tree is None:
+        return None
+    place, url, left = way.sitemap(look.answer.url), look.answer.url, iter(range(MOST_SITEMAPS))
+
+    def ask(address: str) -> Answer:
+        enough = next(left, None) is None
+        return FetchFailed("partial", "enough has been asked for") if enough else way.further(address)
+
+    found = lastmods(place, ask, frozenset({url}))
+    return None if isinstance(found, FetchFailed) or url not in found else (place, found[url])
+
+
+def _paste(heading: str, lines: str, say: Say) -> None:
+    """Lines as they stand in watches.yaml."""
+    if lines:
+        say(f"{heading}\n{lines}", "")
 
 
 def _no_page(answer: Answer) -> tuple[str, str]:
@@ -133,9 +242,10 @@ def _validators(validators: Validators) -> str:
     )
 
 
-def _conditional(answer: Answer, sent: Validators) -> str:
+def _conditional(plan: Plan, way: Way, sent: Validators) -> str:
     if not sent:
         return "not possible without validators"
+    answer = way.look(replace(plan, validators=sent))
     if isinstance(answer, NotModified):
         return "works: the second request was answered 304, without a body"
     if isinstance(answer, Representation):
@@ -143,7 +253,7 @@ def _conditional(answer: Answer, sent: Validators) -> str:
     return f"unclear: {': '.join(_no_page(answer))}"
 
 
-def _explain_content(watch: Watch, seen: Observation | NoMatch | FetchFailed, say: Callable[[str, str], None]) -> int:
+def _explain_content(watch: Watch, seen: Observation | NoMatch | FetchFailed, say: Say) -> int:
     if isinstance(seen, NoMatch):
         say("no match", f"{seen.kind}: {seen.what}" + (f"; {seen.hint}" if seen.hint else ""))
         return 1
