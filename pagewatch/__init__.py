@@ -20,6 +20,7 @@ Rules: text and values in, values out; no network, no files, no clock:
     markup        a tree of HTML or XML; css, element_text, view, items, extract: what is watched in it
     jsondata      JSON and paths into it; amounts: numbers as people write them
     fingerprint   normalises, leaves noise out, compares
+    matching      how two texts are matched, line by line or word by word
     decide        (plan, outcome, now) -> new state, a row, notices; with conditions (what is told), schedule, and the
                   words of diff, notices and baselines
     events        what the history keeps of a decision; removals: what became of records that are gone
@@ -45,12 +46,12 @@ Edges, one outside thing each; none imports another:
 
 Steps, which bring edges together for the script and the commands:
     setup         the configuration from disk; checking has the checks that are done once per edit
-    one_watch     all that is known of one watch, what the history has not got yet included
     asking        one request for all watches that share it, hosts side by side
     run           decided, saved, shown, told: in this order
     telling       what a run tells beside its watches: offline, a wrong watches.yaml, heartbeat, that nothing is due
     ping          requests the user's own URL when a run has finished
-    recall        the history with the rows that still wait in the memory; publishing: changes.atom, written from it
+    recall        the history with the rows that still wait in the memory; one_watch: all that is known of one watch;
+                  publishing: changes.atom, written from the history
 
 Commands, a module each: commands.test, .list, .history, .diff, .why, .report, .schedule, .forget, .doctor, .demo; check
 is monitor.py itself.

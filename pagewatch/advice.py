@@ -20,6 +20,7 @@ from pagewatch.entry import Value
 from pagewatch.extract import select
 from pagewatch.fingerprint import collapse
 from pagewatch.markup import Node, Tree
+from pagewatch.matching import line_differences
 from pagewatch.model import Watch, split_attribute
 from pagewatch.moved import Moved, moved
 from pagewatch.sturdy import Index, index, selector_for
@@ -257,7 +258,7 @@ def of_second(first: Look, second: Look) -> Advice:
     if one.fingerprint == other.fingerprint:
         return Advice((("twice", "the second look shows the same: nothing to ignore"),))
     old, new = diff.words(one.extract), diff.words(other.extract)
-    came, went = diff.line_differences(old, new)
+    came, went = line_differences(old, new)
     lines: list[Line] = [("- first", line.strip()[:LONGEST_LINE]) for line in went[:MOST_LINES]]
     lines += [("+ second", line.strip()[:LONGEST_LINE]) for line in came[:MOST_LINES]]
     more = max(len(went), len(came)) - MOST_LINES

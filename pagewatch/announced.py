@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from pagewatch.element_text import base_of
 from pagewatch.markup import Tree
 from pagewatch.urls import absolute
 
@@ -46,10 +47,7 @@ class _Link:
 
 def announced(tree: Tree | None, url: str, header: Iterable[str] = ()) -> tuple[Announced, ...]:
     """What the page at `url` announces, in the order of the kinds; `header` are the values of its Link fields."""
-    base = url
-    if tree is not None:
-        first = next((element.get("href") for element in tree.root.iter("base") if element.get("href")), "")
-        base = absolute(url, first) or url
+    base = url if tree is None else base_of(tree, url)
     found: dict[tuple[str, str], Announced] = {}
     for link, start in (*((link, url) for link in _of_header(header)), *((link, base) for link in _of_page(tree))):
         kind, address = _kind(link), absolute(start, link.href)
@@ -62,8 +60,7 @@ def announced(tree: Tree | None, url: str, header: Iterable[str] = ()) -> tuple[
 def _of_page(tree: Tree | None) -> Iterator[_Link]:
     links = [*tree.root.iter("link")][:MOST_LINKS] if tree is not None else []
     for element in links:
-        rel, href = (element.get("rel") or "").lower(), element.get("href") or ""
-        yield _link(rel, href, element.get("type") or "", element.get("title") or "")
+        yield _link(*(element.get(name) or "" for name in ("rel", "href", "type", "title")))
 
 
 def _of_header(values: Iterable[str]) -> Iterator[_Link]:

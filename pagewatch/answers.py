@@ -171,6 +171,11 @@ class Item:
     link: str = ""
     fields: tuple[tuple[str, str | None], ...] = ()
 
+    @property
+    def name(self) -> str:
+        """What people know it by."""
+        return self.text or self.key
+
 
 @dataclass(frozen=True)
 class Extract:

@@ -38,14 +38,21 @@ def subject(past: WatchState, watch: Watch | None) -> Subject:
     return Subject(known, past.baseline is not None and past.baseline.source == "feed")
 
 
+def between(old: Extract | None, new: Extract, subject: Subject) -> Change:
+    """What differs between two versions, with words about its numbers."""
+    change = diff.change(old, new, subject.watch)
+    change = replace(change, removed=()) if subject.feed else change
+    return conditions.with_numbers(change, subject.watch, old, new)
+
+
 def entry(event: Event, before: Extract | None, subject: Subject, redact: Redact) -> Entry:
     """A change for the feed. Its id has the time, because a state brought back from its copy counts from there
     again."""
     gist, text = event.title, event.title
     if event.extract is not None:
-        old, new = _hidden(before, redact), without_secrets(event.extract, redact)
-        change = _change(old, new, subject)
-        part = _told(change, old, new, subject.watch)
+        old, new = _hidden(before, redact), _without_secrets(event.extract, redact)
+        change = between(old, new, subject)
+        part = _told(change, new, subject.watch)
         gist = event.title if event.title and part == change else diff.gist(part)
         text = diff.text(part)
     watch = subject.watch
@@ -56,7 +63,7 @@ def compared(event: Event, before: Extract | None, subject: Subject, redact: Red
     """A change for the report; without rows where its content is not there."""
     if event.extract is None:
         return Compared(event.at, event.title)
-    change = _change(_hidden(before, redact), without_secrets(event.extract, redact), subject)
+    change = between(_hidden(before, redact), _without_secrets(event.extract, redact), subject)
     return Compared(event.at, event.title or diff.gist(change), rows_of(change))
 
 
@@ -71,13 +78,7 @@ def values(versions: Iterable[Event], field: str) -> tuple[Point, ...]:
     )
 
 
-def _change(old: Extract | None, new: Extract, subject: Subject) -> Change:
-    change = diff.change(old, new, subject.watch)
-    change = replace(change, removed=()) if subject.feed else change
-    return conditions.with_numbers(change, subject.watch, old, new)
-
-
-def _told(change: Change, old: Extract | None, new: Extract, watch: Watch) -> Change:
+def _told(change: Change, new: Extract, watch: Watch) -> Change:
     """The part of it that the watch wants to be told. That it is told at all has been decided then."""
     if not watch.only and (not watch.when or new.items is None):
         return change
@@ -88,13 +89,13 @@ def _told(change: Change, old: Extract | None, new: Extract, watch: Watch) -> Ch
 # ----------------------------------------------------------------------------------------------------------- secrets
 
 
-def without_secrets(extract: Extract, redact: Redact) -> Extract:
+def _without_secrets(extract: Extract, redact: Redact) -> Extract:
     items = None if extract.items is None else tuple(_item(item, redact) for item in extract.items)
     return replace(extract, text=redact(extract.text), fields=_fields(extract.fields, redact), items=items)
 
 
 def _hidden(extract: Extract | None, redact: Redact) -> Extract | None:
-    return None if extract is None else without_secrets(extract, redact)
+    return None if extract is None else _without_secrets(extract, redact)
 
 
 def _item(item: Item, redact: Redact) -> Item:

@@ -6,13 +6,13 @@ both the lines and the octets of a table are bounded, whatever a page may hold.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from itertools import takewhile
 
+from pagewatch.matching import Code, word_codes
 from pagewatch.notices import one_line, shortened
 
 MOST_ROWS = 200
@@ -21,7 +21,6 @@ FEW_ROWS = 8  # not worth folding away
 LONGEST_LINE = 300  # characters
 LEAD = 60  # of them that are kept before the first difference, where that is far along the line
 MOST_WORDS = 80  # above this, all between the common beginning and end of two lines is marked: matching is quadratic
-ALIKE = 0.3  # below this share of common words, lines are marked as a whole
 
 Row = tuple[str | None, str | None]  # a line before and after; None: not there; both None: lines left out
 
@@ -93,32 +92,13 @@ def _marked(old: str, new: str) -> tuple[str, str, str]:
     """Both lines as HTML with the words marked that the other one has not, and the class of a row where that is not
     the whole line."""
     before, after = old.split(" "), new.split(" ")
-    found = list(codes(before, after))
-    same = sum(end - start for tag, start, end, *_ in found if tag == "equal")
-    if same < ALIKE * max(len(before), len(after)):
-        found, same = [("replace", 0, len(before), 0, len(after))], 0
+    alike = word_codes(before, after, MOST_WORDS)
+    found: Sequence[Code] = alike or [("replace", 0, len(before), 0, len(after))]
     left = [_piece("del", tag, before[start:end]) for tag, start, end, _, _ in found if start < end]
     right = [_piece("ins", tag, after[start:end]) for tag, _, _, start, end in found if start < end]
-    return " ".join(left), " ".join(right), ' class="part"' if same else ""
+    return " ".join(left), " ".join(right), ' class="part"' if alike else ""
 
 
 def _piece(mark: str, tag: str, words: list[str]) -> str:
     text = escape(" ".join(words))
     return text if tag == "equal" else f"<{mark}>{text}</{mark}>"
-
-
-def codes(
-    before: list[str], after: list[str], most_words: int = MOST_WORDS
-) -> Iterator[tuple[str, int, int, int, int]]:
-    """The opcodes from one list of words to the other; the common beginning and end are not searched."""
-    most = min(len(before), len(after))
-    head = next((i for i in range(most) if before[i] != after[i]), most)
-    tail = next((i for i in range(most - head) if before[-1 - i] != after[-1 - i]), most - head)
-    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
-    yield "equal", 0, head, 0, head
-    if len(old) + len(new) > most_words:
-        yield "replace", head, head + len(old), head, head + len(new)
-    else:
-        for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-            yield tag, a + head, b + head, c + head, d + head
-    yield "equal", len(before) - tail, len(before), len(after) - tail, len(after)

@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from pagewatch import amounts
 from pagewatch.answers import Amount, Extract, Item
-from pagewatch.fingerprint import collapse, regex
+from pagewatch.fingerprint import collapse, item_amounts, regex
 from pagewatch.model import Change, Watch, WatchState
 
 STEP = "changed_by"
@@ -47,20 +47,14 @@ def _by_field(known: tuple[Amount, ...]) -> dict[str, Amount]:
 
 def _item_steps(watch: Watch, old: Item, new: Item) -> Iterator[tuple[str, str]]:
     """How far the numbers of a record moved, by its key and the name of the field."""
-    before, after = (_by_field(_item_amounts(watch, item)) for item in (old, new))
+    before, after = (_by_field(item_amounts(item, watch)) for item in (old, new))
     for name in before.keys() & after.keys():
         yield f"{new.key}\n{name}", amounts.said(before[name], after[name], None)
 
 
-def _item_amounts(watch: Watch, item: Item) -> tuple[Amount, ...]:
-    marks = dict(watch.number)
-    read = (amounts.read(value, marks[name], name) for name, value in item.fields if value and name in marks)
-    return tuple(amount for amount in read if amount is not None)
-
-
 def widened(extremes: tuple[Amount, ...], seen: tuple[Amount, ...]) -> tuple[Amount, ...]:
     """The lowest and the highest of each field, the new ones included."""
-    known = {amount.field: amount for amount in extremes}
+    known = _by_field(extremes)
     return tuple({**known, **{a.field: amounts.widened(known.get(a.field), a) for a in seen}}.values())
 
 
@@ -132,7 +126,7 @@ def _holds(condition: Condition, extract: Extract) -> bool:
     if name == "contains":
         text = dict(extract.fields).get(field) if field else extract.text
         return text is not None and any(regex(operand).search(form) for form in (text, collapse(text)))
-    amount = _amount(field, extract.amounts)
+    amount = _by_field(extract.amounts).get(field)
     if amount is None:
         return False
     limit = Decimal(operand)
@@ -142,7 +136,7 @@ def _holds(condition: Condition, extract: Extract) -> bool:
 def _has_moved(condition: Condition, told: tuple[Amount, ...], new: Extract) -> bool:
     """Whether either end is so far from where it was when it was told last."""
     field, _, operand = condition
-    before, now = _amount(field, told), _amount(field, new.amounts)
+    before, now = (_by_field(known).get(field) for known in (told, new.amounts))
     if before is None or now is None:
         return before is not now
     ends = ((Decimal(before.low), Decimal(now.low)), (Decimal(before.high), Decimal(now.high)))
@@ -150,10 +144,6 @@ def _has_moved(condition: Condition, told: tuple[Amount, ...], new: Extract) -> 
         return any(abs(new - old) >= Decimal(operand) for old, new in ends)
     share = Decimal(operand[:-1]) / 100
     return any(new != old and abs(new - old) >= abs(old) * share for old, new in ends)
-
-
-def _amount(field: str, known: tuple[Amount, ...]) -> Amount | None:
-    return next((amount for amount in known if amount.field == field), None)
 
 
 def _items_when(watch: Watch, change: Change) -> Change | None:
@@ -165,6 +155,6 @@ def _items_when(watch: Watch, change: Change) -> Change | None:
 
 def _item_holds(watch: Watch, item: Item) -> bool:
     """An item's text is all that is known of it."""
-    text = "\n".join([item.text or item.key, *(value for _, value in item.fields if value)])
-    extract = Extract(text, item.fields, amounts=_item_amounts(watch, item))
+    text = "\n".join([item.name, *(value for _, value in item.fields if value)])
+    extract = Extract(text, item.fields, amounts=item_amounts(item, watch))
     return all(_holds(condition, extract) for condition in watch.when)

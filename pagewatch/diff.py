@@ -9,16 +9,17 @@ from __future__ import annotations
 import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from typing import Any
 
 from pagewatch.answers import Extract, Item
 from pagewatch.fingerprint import comparable_fields, comparable_item
+from pagewatch.matching import line_differences
 from pagewatch.model import Change, Watch
 
 SHORT = 120  # characters of a value that is shown whole, as old → new
 WORDS_AROUND = 6  # kept on both sides of what changed inside one line
 CONTEXT = 40  # characters kept there where there are no words
-MOST_LINES = 2_000  # above this, lines are compared as a multiset: SequenceMatcher is quadratic
-MOST_PAIRS = 50_000  # of equal lines, likewise: a page of a thousand lines of two kinds would take it seconds
+MOST_WORDS = 2_000  # of two lines, that are matched: that is quadratic
 NOTHING = "(none)"
 MOST_DETAILS = 6  # parts of an item that are shown beside its name
 MOST_ITEMS = 1_000  # that the text of a set of items names
@@ -66,12 +67,12 @@ def _by_key(items: Iterable[Item]) -> dict[str, list[Item]]:
 
 
 def _without_equals(came: list[Item], went: list[Item], watch: Watch) -> tuple[list[Item], list[Item]]:
-    before, after = ([repr(comparable_item(item, watch)) for item in items] for items in (went, came))
+    before, after = ([comparable_item(item, watch) for item in items] for items in (went, came))
     same = Counter(before) & Counter(after)
     return _rest(came, after, Counter(same)), _rest(went, before, same)
 
 
-def _rest(items: list[Item], forms: list[str], same: Counter[str]) -> list[Item]:
+def _rest(items: list[Item], forms: list[tuple[Any, ...]], same: Counter[tuple[Any, ...]]) -> list[Item]:
     """The items but for as many of each form as are the same on both sides."""
     left = []
     for item, form in zip(items, forms, strict=True):
@@ -144,7 +145,7 @@ def _counts(change: Change) -> str:
     if len(change.updated) == sum(n for n, _ in sets) == 1:
         return short("; ".join(_updates(change, *change.updated[0])))
     first = next(iter((*change.added, *(new for _, new in change.updated), *change.removed)))
-    return f"{counts}: {short(_name(first))}"
+    return f"{counts}: {short(first.name)}"
 
 
 def _item_lines(change: Change) -> list[str]:
@@ -157,24 +158,20 @@ def _item_lines(change: Change) -> list[str]:
     return lines + [f"− {_indented(item)}{f' ({fate})' if fate else ''}" for item, fate in gone]
 
 
-def _name(item: Item) -> str:
-    return item.text or item.key
-
-
 def _indented(item: Item) -> str:
     """Its name; further lines of it stand below the first, so that none is taken for another item."""
-    return _name(item).replace("\n", "\n  ")
+    return item.name.replace("\n", "\n  ")
 
 
 def _details(item: Item) -> list[str]:
     """What an item has beside its name: short fields, and its link."""
-    known = {_name(item), item.link, item.key, None, ""}
+    known = {item.name, item.link, item.key, None, ""}
     fields = [f"  {name}: {short(value)}" for name, value in item.fields if value not in known]
-    return [*fields[:MOST_DETAILS], *([f"  {item.link}"] if item.link and item.link != _name(item) else [])]
+    return [*fields[:MOST_DETAILS], *([f"  {item.link}"] if item.link and item.link != item.name else [])]
 
 
 def _one_line(item: Item) -> str:
-    return _name(item).replace("\n", " ") + "".join(f", {detail.strip()}" for detail in _details(item))
+    return item.name.replace("\n", " ") + "".join(f", {detail.strip()}" for detail in _details(item))
 
 
 def _updates(change: Change, old: Item, new: Item) -> list[str]:
@@ -186,7 +183,7 @@ def _updates(change: Change, old: Item, new: Item) -> list[str]:
     before, said = dict(old.fields), dict(change.numbers)
     parts = [(n, before.get(n), value) for n, value in new.fields if before.get(n) != value]
     steps = [(name, f"{_part(was)} → {_part(now)}", said.get(f"{new.key}\n{name}", "")) for name, was, now in parts]
-    return [f"{short(_name(new))}: {name}: {step}{f' ({move})' if move else ''}" for name, step, move in steps]
+    return [f"{short(new.name)}: {name}: {step}{f' ({move})' if move else ''}" for name, step, move in steps]
 
 
 def texts_of(old: Item, new: Item) -> tuple[str, str]:
@@ -196,7 +193,7 @@ def texts_of(old: Item, new: Item) -> tuple[str, str]:
     before, after = dict(old.fields), dict(new.fields)
     differing = [name for name in after if before.get(name) != after[name]]
     was = [f"{name}: {_whole(before.get(name))}" for name in differing]
-    return "\n".join([_name(old), *was]), "\n".join([_name(new), *(f"{n}: {_whole(after[n])}" for n in differing)])
+    return "\n".join([old.name, *was]), "\n".join([new.name, *(f"{n}: {_whole(after[n])}" for n in differing)])
 
 
 def _line_pairs(old: str, new: str) -> list[tuple[str, str]]:
@@ -224,42 +221,12 @@ def _whole(value: str | None) -> str:
     return NOTHING if value is None or value == "" else value
 
 
-def line_differences(old: str, new: str) -> tuple[list[str], list[str]]:
-    """Lines that came and lines that went, each in page order; lines that only moved are both."""
-    before, after = old.split("\n"), new.split("\n")
-    if not can_be_matched(before, after):
-        return _without(after, before), _without(before, after)
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
-    added = [line for _, _, _, start, end in codes for line in after[start:end]]
-    return added, [line for _, start, end, _, _ in codes for line in before[start:end]]
-
-
-def can_be_matched(before: list[str], after: list[str]) -> bool:
-    """Whether matching these lines in their order takes no long time."""
-    if len(before) + len(after) > MOST_LINES:
-        return False
-    came = Counter(after)
-    return sum(count * came[line] for line, count in Counter(before).items()) <= MOST_PAIRS
-
-
-def _without(lines: list[str], others: list[str]) -> list[str]:
-    left = Counter(others)
-    kept = []
-    for line in lines:
-        if left[line]:
-            left[line] -= 1
-        else:
-            kept.append(line)
-    return kept
-
-
 def _within(old: str, new: str) -> list[tuple[str, str]]:
     """Where two lines differ: pairs cut down to that, with a few of the words that stand around it."""
     if _is_short(old) and _is_short(new):
         return [(_whole(old), _whole(new))]
     before, after = old.split(" "), new.split(" ")
-    if len(before) + len(after) > MOST_LINES:
+    if len(before) + len(after) > MOST_WORDS:
         return [_around_the_difference(old, new)]
     groups = difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(WORDS_AROUND)
     places = [(group[0][1], group[-1][2], group[0][3], group[-1][4]) for group in groups]

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from pagewatch import diff
 from pagewatch.answers import Extract, Item
-from pagewatch.comparison import ALIKE, codes
+from pagewatch.matching import Code, can_be_matched, line_differences, word_codes
 from pagewatch.model import Change
 from pagewatch.notices import one_line
 from pagewatch.output import Style
@@ -22,8 +22,6 @@ CONTEXT = 3  # lines shown around those that changed
 MOST_WORDS = 1_000  # of two lines, that are matched: that is quadratic
 RED, GREEN, YELLOW, CYAN = "31", "32", "33", "36"
 SAME = "There is no difference in what is watched."
-
-Code = tuple[str, int, int, int, int]  # as of difflib: what to do, a part of the old, a part of the new
 
 
 def lines(change: Change, style: Style) -> list[str]:
@@ -68,10 +66,10 @@ def _items(change: Change, style: Style) -> Iterator[str]:
     for item in change.added:
         yield from (_paint(line, GREEN, style) for line in _item(item, "+", style))
     for old, new in change.updated:
-        yield f"{_paint('~', YELLOW, style)} {_clean(_name(new), '', style)}"
+        yield f"{_paint('~', YELLOW, style)} {_clean(new.name, '', style)}"
         yield from _update(old, new, style)
     for item in change.removed:
-        yield _paint(_clean(_name(item), "− ", style), RED, style)
+        yield _paint(_clean(item.name, "− ", style), RED, style)
 
 
 def _update(old: Item, new: Item, style: Style) -> Iterator[str]:
@@ -88,15 +86,11 @@ def _update(old: Item, new: Item, style: Style) -> Iterator[str]:
 
 def _item(item: Item, sign: str, style: Style) -> list[str]:
     """Its name, and below it what it has beside that."""
-    known = {_name(item), item.link, item.key, None, ""}
-    first, *rest = _name(item).split("\n")
+    known = {item.name, item.link, item.key, None, ""}
+    first, *rest = item.name.split("\n")
     rest += [f"{name}: {value}" for name, value in item.fields if value not in known]
-    rest += [item.link] if item.link not in ("", _name(item)) else []
+    rest += [item.link] if item.link not in ("", item.name) else []
     return [_clean(first, f"{sign} ", style), *(_clean(line, "    ", style) for line in rest)]
-
-
-def _name(item: Item) -> str:
-    return item.text or item.key
 
 
 def _clean(text: str, begin: str, style: Style) -> str:
@@ -112,8 +106,8 @@ def _text(old: str, new: str, style: Style, said: str = "") -> Iterator[str]:
         yield from _step("", old, new, style, said)
         return
     before, after = ([_clean(line, "", style) for line in text.split("\n")] for text in (old, new))
-    if not diff.can_be_matched(before, after):
-        came, went = diff.line_differences("\n".join(before), "\n".join(after))
+    if not can_be_matched(before, after):
+        came, went = line_differences("\n".join(before), "\n".join(after))
         yield from (_paint(f"− {line}", RED, style) for line in went)
         yield from (_paint(f"+ {line}", GREEN, style) for line in came)
         return
@@ -153,9 +147,7 @@ def _marked(old: str, new: str, style: Style) -> tuple[str, str]:
     """Both lines with the words marked that the other one has not; as they are where they have too little in
     common."""
     before, after = old.split(" "), new.split(" ")
-    found = list(codes(before, after, MOST_WORDS))
-    same = sum(end - start for what, start, end, *_ in found if what == "equal")
-    if same < ALIKE * max(len(before), len(after)):
+    if not (found := word_codes(before, after, MOST_WORDS)):
         return old, new
     left = [_word(before[a:b], what, "[-", "-]", RED, style) for what, a, b, _, _ in found if a < b]
     right = [_word(after[c:d], what, "{+", "+}", GREEN, style) for what, _, _, c, d in found if c < d]

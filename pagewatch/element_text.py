@@ -1,4 +1,5 @@
-"""The text of an element, in lines, as a person reads it; the values of its attributes; where it stands.
+"""The text of an element, in lines, as a person reads it; the values of its attributes; where it stands, and where its
+links begin.
 
 Block elements and <br> end a line, cells are set apart, inline elements add nothing: so other markup of the same words
 is no change, and no word is glued to the next. Scripts, styles, templates, comments and hidden fields are not text.
@@ -12,6 +13,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from pagewatch.fingerprint import normalise
 from pagewatch.markup import Node, Tree
+from pagewatch.urls import absolute
 
 SILENT = frozenset("script style noscript template iframe noframes".split())
 BLOCKS = frozenset(
@@ -87,6 +89,12 @@ def page_text(tree: Tree) -> str:
 def body(tree: Tree) -> Node:
     found = None if tree.xml else tree.root.find(".//body")
     return tree.root if found is None else found
+
+
+def base_of(tree: Tree, url: str) -> str:
+    """Where relative links begin (HTML standard §2.4.3): at <base>, if that is of the web, else at the page."""
+    base = tree.root.find(".//base[@href]")
+    return url if base is None else absolute(url, base.get("href")) or url
 
 
 def attribute_of(element: Node, name: str, xml: bool) -> str | None:

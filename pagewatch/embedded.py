@@ -17,10 +17,10 @@ from typing import Any
 from pagewatch import amounts, jsondata
 from pagewatch.answers import Amount
 from pagewatch.element_text import page_text, text_of
+from pagewatch.extract import LITTLE_TEXT
 from pagewatch.fingerprint import collapse
 from pagewatch.markup import Node, Tree
 
-LITTLE_TEXT = 200  # characters: a page with scripts and less text than this is probably built by them
 MOST_VALUES = 200_000  # of one script
 MOST_SCRIPTS = 200
 LONGEST_TEXT = 2_000  # characters that are looked for

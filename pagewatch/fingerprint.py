@@ -15,6 +15,7 @@ import unicodedata
 import warnings
 from dataclasses import MISSING, fields
 from functools import lru_cache
+from typing import Any
 
 from pagewatch import amounts
 from pagewatch.answers import Amount, Extract, Item, Representation
@@ -76,11 +77,11 @@ def fingerprint(extract: Extract, watch: Watch) -> str:
     """
     content: list[object]
     if extract.items is not None:
-        content = ["items", sorted([item.key, *comparable_item(item, watch)] for item in extract.items)]
+        content = ["items", sorted(comparable_item(item, watch) for item in extract.items)]
     elif extract.fields:
         content = ["fields", sorted(comparable_fields(extract).items())]
     elif extract.amounts:
-        content = list(_number(extract.amounts[0]))
+        content = [*_number(extract.amounts[0])]
     elif watch.ignore_order:
         content = ["lines", extract.matched > 0, sorted(collapse(line) for line in extract.text.split("\n"))]
     else:
@@ -88,26 +89,31 @@ def fingerprint(extract: Extract, watch: Watch) -> str:
     return f"{SCHEME}:{_sha256(content)}"
 
 
-def comparable_item(item: Item, watch: Watch) -> list[object]:
-    """What of an item is compared beside its key: its fields or, where it has none, its text. The numbers in fields
-    are read without looking back: what an item's text leaves open is the same for all items."""
+def comparable_item(item: Item, watch: Watch) -> tuple[Any, ...]:
+    """What of an item is compared: its key, and its fields or, where it has none, its text."""
     if not item.fields:
-        return [collapse(item.text), []]
-    numbers = dict(watch.number)
-    read = (amounts.read(value, numbers[name], name) for name, value in item.fields if value and name in numbers)
-    found = tuple(amount for amount in read if amount is not None)
-    return ["", sorted(comparable_fields(Extract("", item.fields, amounts=found)).items())]
+        return item.key, collapse(item.text), ()
+    fields = comparable_fields(Extract("", item.fields, amounts=item_amounts(item, watch)))
+    return item.key, "", tuple(sorted(fields.items()))
 
 
-def comparable_fields(extract: Extract) -> dict[str, list[str]]:
+def item_amounts(item: Item, watch: Watch) -> tuple[Amount, ...]:
+    """The numbers in the fields of an item. They are read without looking back: what an item's text leaves open is the
+    same for all items."""
+    marks = dict(watch.number)
+    read = (amounts.read(value, marks[name], name) for name, value in item.fields if value and name in marks)
+    return tuple(amount for amount in read if amount is not None)
+
+
+def comparable_fields(extract: Extract) -> dict[str, tuple[str, ...]]:
     """The fields by name as they are compared: a null is not an empty value, and numbers count by their value."""
     numbers = {amount.field: _number(amount) for amount in extract.amounts}
-    texts = {name: ["null" if value is None else "text", collapse(value or "")] for name, value in extract.fields}
+    texts = {name: ("null" if value is None else "text", collapse(value or "")) for name, value in extract.fields}
     return {name: numbers.get(name, text) for name, text in texts.items()}
 
 
-def _number(amount: Amount) -> list[str]:
-    return ["number", amount.low, amount.high]
+def _number(amount: Amount) -> tuple[str, ...]:
+    return "number", amount.low, amount.high
 
 
 def recipe(watch: Watch) -> str:

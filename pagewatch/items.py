@@ -7,10 +7,9 @@ take two walks, not two thousand.
 from __future__ import annotations
 
 from dataclasses import replace
-from urllib.parse import urljoin
 
 from pagewatch.answers import Item
-from pagewatch.element_text import is_in
+from pagewatch.element_text import base_of, is_in
 from pagewatch.fingerprint import collapse
 from pagewatch.markup import Node
 from pagewatch.model import split_attribute
@@ -35,7 +34,7 @@ def records(view: View, scopes: list[Node]) -> tuple[Item, ...] | None:
     fields = [(name, *split_attribute(where)) for name, where in view.watch.fields]
     parts = [(name, _parts(view, elements, selector), attribute) for name, selector, attribute in fields]
     links = _parts(view, elements, "a[href]")
-    base = _base(view)
+    base = base_of(view.tree, view.url)
     found, known = [], not view.watch.key or not elements
     for element in elements:
         values = tuple((name, view.value(part[element][:1], attribute, name)) for name, part, attribute in parts)
@@ -65,9 +64,3 @@ def _parts(view: View, elements: list[Node], selector: str) -> Parts:
         if at is not None:
             parts[at].append(found)
     return parts
-
-
-def _base(view: View) -> str:
-    """Where relative links begin (HTML standard §2.4.3): at <base>, else at the page."""
-    base = view.tree.root.find(".//base[@href]")
-    return view.url if base is None else urljoin(view.url, base.get("href"))

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pagewatch import history
+from pagewatch import history, recall
 from pagewatch.answers import Extract
 from pagewatch.config import Configuration
 from pagewatch.errors import UsageError, unknown
@@ -38,8 +38,7 @@ class Recalled:
     def versions(self) -> list[Version]:
         """All versions, the oldest first."""
         known = history.versions(self.folder, self.past.id)
-        waiting = [event for event in self._waiting_events() if event.extract is not None]
-        more = _without(waiting, (version.event for version in known))
+        more = (event for event in self._waiting(version.event for version in known) if event.extract is not None)
         first = known[-1].number + 1 if known else 1
         return known + [Version(first + place, event) for place, event in enumerate(more)]
 
@@ -50,7 +49,7 @@ class Recalled:
     def decisions(self) -> list[Event]:
         """The decisions that are kept, the oldest first."""
         known = history.decisions(self.folder, self.past.id, history.KEPT)[::-1]
-        return known + _without(self._waiting_events(), known)
+        return known + self._waiting(known)
 
     def told(self) -> list[Told]:
         """What became of the notices that are kept, the oldest first."""
@@ -59,16 +58,11 @@ class Recalled:
         waiting = (row for row in self.memory.told.values() if row.watch_id == self.past.id)
         return known + [row for row in waiting if (row.id, row.at) not in seen]
 
-    def _waiting_events(self) -> list[Event]:
-        return [event for event in self.memory.events.values() if event.watch_id == self.past.id]
+    def _waiting(self, found: Iterable[Event]) -> list[Event]:
+        return [event for event in recall.waiting(self.memory, found) if event.watch_id == self.past.id]
 
 
-def _without(events: Sequence[Event], known: Iterable[Event]) -> list[Event]:
-    seen = {(event.id, event.at) for event in known}
-    return [event for event in events if (event.id, event.at) not in seen]
-
-
-def recall(options: Namespace, configuration: Configuration) -> Recalled:
+def find(options: Namespace, configuration: Configuration) -> Recalled:
     """The watch of the name that was given, in the file or only remembered. Raises UsageError, StateError."""
     memory = read_memory(options.state, options.clock())
     if memory.recovered == STATE:

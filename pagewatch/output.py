@@ -123,7 +123,7 @@ def _object(result: Result, style: Style) -> dict[str, Any]:
 
 def _item(item: Item, style: Style) -> dict[str, str]:
     link = item.link or (item.key if item.key.startswith(("http://", "https://")) else "")
-    return {"key": style.clean(item.key), "text": style.clean(item.text or item.key), "link": style.clean(link)}
+    return {"key": style.clean(item.key), "text": style.clean(item.name), "link": style.clean(link)}
 
 
 def _update(old: Item, new: Item, style: Style) -> dict[str, str]:

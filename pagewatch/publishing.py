@@ -6,16 +6,15 @@ command `report` writes it too, without the lock, and never leaves it older than
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 from pagewatch import atom, changes, recall
+from pagewatch.changes import Redact
 from pagewatch.memory import Memory
 from pagewatch.model import Watch
 from pagewatch.state import FEED, save_for_readers
-
-Redact = Callable[[str], str]
 
 
 def write_feed(folder: Path, memory: Memory, watches: Sequence[Watch], redact: Redact, now: datetime) -> None:

@@ -27,7 +27,7 @@ def versions(folder: Path, memory: Memory, contents: int) -> dict[str, list[Even
 def with_waiting(found: dict[str, list[Event]], memory: Memory) -> dict[str, list[Event]]:
     """The same with the versions that are not in the file yet."""
     merged = defaultdict(list, found)
-    for event in _waiting(memory, (event for its in found.values() for event in its)):
+    for event in waiting(memory, (event for its in found.values() for event in its)):
         if event.fingerprint:
             merged[event.watch_id].append(event)
     return dict(merged)
@@ -40,15 +40,15 @@ def numbers(folder: Path, memory: Memory, watch_id: str, last: int) -> list[Even
         for at, extract in reversed(history.extracts(folder, watch_id, last))
     ]
     times = {event.at for event in found}
-    waiting = (event for event in memory.events.values() if event.watch_id == watch_id and event.at not in times)
-    return [*found, *(event for event in waiting if event.extract is not None)]
+    rest = (event for event in memory.events.values() if event.watch_id == watch_id and event.at not in times)
+    return [*found, *(event for event in rest if event.extract is not None)]
 
 
 def changes(folder: Path, memory: Memory, most: int) -> list[tuple[Event, Extract | None]]:
     """The newest changes of all watches that were told, in no order, each with what was there before."""
     found = history.changes(folder, most)
     last: dict[str, Extract | None] = {}
-    for event in _waiting(memory, (event for event, _ in found)):
+    for event in waiting(memory, (event for event, _ in found)):
         if not event.fingerprint:
             continue
         if event.watch_id not in last:
@@ -62,10 +62,12 @@ def changes(folder: Path, memory: Memory, most: int) -> list[tuple[Event, Extrac
 def looks(folder: Path, memory: Memory, watch_id: str) -> list[tuple[datetime, str]]:
     """When a watch was decided about and with which outcome, the oldest first."""
     found = history.looks(folder, watch_id)
-    waiting = [(event.at, event.outcome) for event in memory.events.values() if event.watch_id == watch_id]
-    return [*found, *(look for look in waiting if look not in set(found))]
+    known = set(found)
+    rest = ((event.at, event.outcome) for event in memory.events.values() if event.watch_id == watch_id)
+    return [*found, *(look for look in rest if look not in known)]
 
 
-def _waiting(memory: Memory, found: Iterable[Event]) -> list[Event]:
+def waiting(memory: Memory, found: Iterable[Event]) -> list[Event]:
+    """The decisions that are not among those found in the file, the oldest first."""
     known = {(event.id, event.at) for event in found}
     return [event for event in memory.events.values() if (event.id, event.at) not in known]

@@ -35,7 +35,6 @@ __all__ = ["Reading", "describe", "read"]
 
 LARGEST_BODY = 20_000_000  # bytes, unpacked
 LONGEST_SHOWN = 60  # characters of a text that has no number
-KINDS = ("page", "feed", "sitemap", "json", "text")
 
 _TEXT_TYPE = re.compile(
     r"(?!image/|audio/|video/|font/|model/|application/).*|application/.*(xml|json|html|script|yaml|toml|csv|rss|atom).*"

@@ -5,12 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 
-from pagewatch import conditions, diff, differences, explain, one_watch, setup
+from pagewatch import changes, differences, explain, one_watch, setup
 from pagewatch.errors import UsageError
 from pagewatch.history import Version
-from pagewatch.model import Change, Every, Watch
 from pagewatch.notices import command
 from pagewatch.one_watch import Recalled
 from pagewatch.output import Style
@@ -18,7 +16,7 @@ from pagewatch.output import Style
 
 def run(options: Namespace) -> int:
     configuration = setup.read_configuration(options)
-    recalled, style = one_watch.recall(options, configuration), setup.style_of(options, configuration.secrets)
+    recalled, style = one_watch.find(options, configuration), setup.style_of(options, configuration.secrets)
     versions = recalled.versions()
     if not versions:
         print(style.clean(explain.no_version(recalled.past)))
@@ -74,25 +72,13 @@ def _show_change(recalled: Recalled, old: Version, new: Version, style: Style) -
         print(f"What version {old.number} showed is lost: its content is not in the history any more. Now:")
         lines = differences.content(after, style)
     else:
-        watch = _watch(recalled)
-        change = conditions.with_numbers(diff.change(before, after, watch), watch, before, after)
-        lines = differences.lines(_told(change, recalled) if new.number > old.number else change, style)
+        subject = changes.subject(recalled.past, recalled.watch)
+        subject = replace(subject, feed=subject.feed and new.number > old.number)  # backwards, what came is what went
+        lines = differences.lines(changes.between(before, after, subject), style)
     for line in lines:
         print(line)
     if new.event.detail and new.number == old.number + 1:
         print(style.clean(f"({new.event.detail})"))
-
-
-def _told(change: Change, recalled: Recalled) -> Change:
-    """Entries that leave a feed are not removed."""
-    kept = recalled.past.baseline
-    return replace(change, removed=()) if kept is not None and kept.source == "feed" else change
-
-
-def _watch(recalled: Recalled) -> Watch:
-    """Its definition says how items are compared; without one they are by their text."""
-    day = timedelta(days=1)
-    return recalled.watch or Watch(recalled.past.name, recalled.past.url, 0, Every(day, day))
 
 
 def _heading(version: Version) -> str:

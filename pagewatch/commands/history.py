@@ -14,7 +14,7 @@ from pagewatch.output import LONGEST_SAID, Style
 
 def run(options: Namespace) -> int:
     configuration = setup.read_configuration(options)
-    recalled, style = one_watch.recall(options, configuration), setup.style_of(options, configuration.secrets)
+    recalled, style = one_watch.find(options, configuration), setup.style_of(options, configuration.secrets)
     versions = recalled.versions()
     if not versions:
         print(style.clean(explain.no_version(recalled.past)))

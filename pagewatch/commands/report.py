@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from pagewatch import changes, checking, config, health, recall
 from pagewatch.arithmetic import spoken
+from pagewatch.changes import Redact
 from pagewatch.comparison import Compared
 from pagewatch.config import Configuration
 from pagewatch.errors import StateError
@@ -41,7 +41,7 @@ class Source:
     memory: Memory
     versions: dict[str, list[Event]]
     unread: str
-    redact: Callable[[str], str]
+    redact: Redact
 
 
 def run(options: Namespace) -> int:
@@ -126,7 +126,7 @@ def _values(watch: Health, source: Source) -> tuple[Point, ...]:
     return changes.values(versions, watch.watch.number[0][0])
 
 
-def _diffs(watch: Health, versions: list[Event], redact: Callable[[str], str]) -> tuple[Compared, ...]:
+def _diffs(watch: Health, versions: list[Event], redact: Redact) -> tuple[Compared, ...]:
     subject = changes.subject(watch.past, watch.watch)
     pairs = [pair for pair in pairwise(versions) if pair[1].outcome == "changed"]
     return tuple(

@@ -19,7 +19,7 @@ SHOWN = 10  # decisions
 
 def run(options: Namespace) -> int:
     configuration = checking.read(options)
-    recalled, style = one_watch.recall(options, configuration), style_of(options, configuration.secrets)
+    recalled, style = one_watch.find(options, configuration), style_of(options, configuration.secrets)
     case, told, memory, now = _case(recalled), recalled.told(), recalled.memory, options.clock()
     waiting = [notice for notice in memory.outbox if notice.watch_id and notice.watch_id == case.past.id]
     url = without_login(recalled.watch.url) if recalled.watch else case.problem.url if case.problem else case.past.url

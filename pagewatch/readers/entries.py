@@ -16,7 +16,7 @@ from urllib.parse import urljoin
 from pagewatch import markup
 from pagewatch.answers import FetchFailed, Item
 from pagewatch.element_text import page_text
-from pagewatch.fingerprint import collapse, normalise, without_noise
+from pagewatch.fingerprint import collapse, comparable_item, normalise, without_noise
 from pagewatch.model import Watch
 
 MOST = 5_000  # items that are kept
@@ -60,8 +60,8 @@ def read_either(text: str, titled: bool) -> str:
     return normalise(text)
 
 
-def absolute(base: str, link: str) -> str:
-    """The link as an absolute URL, "" where it leads nowhere or is a script."""
+def address(base: str, link: str) -> str:
+    """Where a link of an entry leads, of the web or not; "" where it leads nowhere or is a script."""
     try:
         found = urljoin(base, normalise(link).replace("\n", "").replace(" ", "%20")) if link else ""
     except ValueError:
@@ -74,13 +74,13 @@ def items_of(
 ) -> tuple[tuple[Item, ...], tuple[str, ...]]:
     """The items of a document and those that are known besides, and remarks."""
     found = [_item(entry, watch) for entry in entries]
-    current = tuple({_compared(item): item for item in found if item.key}.values())
+    current = tuple({comparable_item(item, watch): item for item in found if item.key}.values())
     remarks = _shared(current, watch.key or "id")
     if not entries and known is None:
         remarks += ("the feed has no entries",)
     if len(current) > MOST:
         remarks += (f"of its {len(current):,} entries the first {MOST:,} are watched",)
-    return _with_known(current[:MOST], known or ()), remarks
+    return _with_known(current[:MOST], known or (), watch), remarks
 
 
 # ---------------------------------------------------------------------------------------------------------- texts
@@ -108,11 +108,6 @@ def _first_words(text: str) -> str:
     return line if len(line) <= LABEL else line[:LABEL].rpartition(" ")[0].rstrip() + "…"
 
 
-def _compared(item: Item) -> tuple[object, ...]:
-    """What makes two items equal: what counts, not the label that is made for people."""
-    return (item.key, *((name, value is not None, collapse(value or "")) for name, value in item.fields))
-
-
 def _shared(current: tuple[Item, ...], name: str) -> tuple[str, ...]:
     """A remark where different entries have one key."""
     shared = [(key, count) for key, count in Counter(item.key for item in current).items() if count > 1]
@@ -126,13 +121,13 @@ def _shared(current: tuple[Item, ...], name: str) -> tuple[str, ...]:
 # ---------------------------------------------------------------------------------------------------------- known
 
 
-def _with_known(current: tuple[Item, ...], known: tuple[Item, ...]) -> tuple[Item, ...]:
-    """The current items, as they were known where they are equal, then those that have left."""
-    before = {_compared(item): item for item in known}
-    now = frozenset(map(_compared, current))
-    if now <= before.keys():
+def _with_known(current: tuple[Item, ...], known: tuple[Item, ...], watch: Watch) -> tuple[Item, ...]:
+    """The current items, as they were known where they are equal in what counts, then those that have left."""
+    now = {comparable_item(item, watch): item for item in current}
+    before = {comparable_item(item, watch): item for item in known}
+    if now.keys() <= before.keys():
         return known
     times_now, times_before = Counter(item.key for item in current), Counter(item.key for item in known)
-    left = (item for item in known if times_now[item.key] != 1 or times_before[item.key] != 1)
-    departed = tuple(item for item in left if _compared(item) not in now)
-    return (*(before.get(_compared(item), item) for item in current), *departed)[:MOST]
+    left = (item for form, item in before.items() if form not in now)
+    departed = (item for item in left if times_now[item.key] != 1 or times_before[item.key] != 1)
+    return (*(before.get(form, item) for form, item in now.items()), *departed)[:MOST]

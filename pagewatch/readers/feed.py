@@ -15,11 +15,12 @@ from typing import Any
 import feedparser  # type: ignore[import-untyped]
 
 from pagewatch import markup
+from pagewatch.announced import API, FEED, JSON_FEED, announced
 from pagewatch.answers import Extract, FetchFailed
 from pagewatch.fingerprint import normalise
 from pagewatch.markup import MOST_ATTRIBUTES
 from pagewatch.readers import jsonfeed
-from pagewatch.readers.entries import Parts, absolute, items_of, read_either, read_html, read_text
+from pagewatch.readers.entries import Parts, address, items_of, read_either, read_html, read_text
 from pagewatch.reading import Body, Content
 
 MOST_ANNOUNCED = 3  # feeds of a page that are named
@@ -45,7 +46,7 @@ _BARE_ID = re.compile(  # which is no URL, and which nobody calls one
 )
 _NUMBER = re.compile(r"&#([xX][\dA-Fa-f]+|\d+)")
 _XHTML = "application/xhtml+xml"
-_ANNOUNCED = ("application/atom+xml", "application/rss+xml", "application/feed+json", "application/json")
+_FEEDS = (FEED, JSON_FEED, API)  # some call a JSON Feed plain JSON
 _NO_FEED = "/wp-json/"  # a page's own data, which is announced with the type of a JSON Feed
 
 
@@ -147,10 +148,10 @@ def _entry(found: Any, atom: bool, base: str) -> Parts:
     entry = dict(found.items())
     links = [dict(link.items()) for link in entry.get("links", ())]
     contents = [part for part in entry.get("content", ()) if part.get("value")]
-    enclosures = (absolute(base, link.get("href", "")) for link in links if link.get("rel") == "enclosure")
+    enclosures = (address(base, link.get("href", "")) for link in links if link.get("rel") == "enclosure")
     return {
         "title": _text(entry.get("title"), entry.get("title_detail"), atom, titled=True),
-        "link": absolute(base, _link(entry, links, atom)),
+        "link": address(base, _link(entry, links, atom)),
         "summary": _text(entry.get("summary"), entry.get("summary_detail") or next(iter(contents), None), atom),
         "content": "\n".join(_text(part["value"], part, atom) for part in contents),
         "author": read_text(entry.get("author") or ""),
@@ -195,9 +196,8 @@ def _tag(tag: Any) -> str:
 
 def _no_feed(body: Body, root: str) -> FetchFailed:
     """Why it is none, and what to write instead."""
-    announced = _announced(body)
-    if announced:
-        return FetchFailed("not-xml", f"this is a page, not a feed; it announces {', '.join(announced)}")
+    if feeds := _announced(body):
+        return FetchFailed("not-xml", f"this is a page, not a feed; it announces {', '.join(feeds)}")
     if root == "html" or "html" in body.media_type:
         return FetchFailed("not-xml", "this is a page, not a feed, and it announces none")
     if root in ("urlset", "sitemapindex"):
@@ -207,14 +207,5 @@ def _no_feed(body: Body, root: str) -> FetchFailed:
 
 def _announced(body: Body) -> tuple[str, ...]:
     tree = markup.parse(body.text)
-    if isinstance(tree, FetchFailed):
-        return ()
-    base = next((element.get("href") for element in tree.root.iter("base") if element.get("href")), "")
-    links = [link for link in tree.root.iter("link") if "alternate" in (link.get("rel") or "").lower().split()]
-    typed = ((kind, link.get("href") or "") for kind in _ANNOUNCED for link in links if _media_type(link) == kind)
-    urls = (absolute(absolute(body.url, base) or body.url, href) for _, href in typed if _NO_FEED not in href)
-    return tuple(dict.fromkeys(filter(None, urls)))[:MOST_ANNOUNCED]
-
-
-def _media_type(link: markup.Node) -> str:
-    return (link.get("type") or "").partition(";")[0].strip().lower()
+    links = () if isinstance(tree, FetchFailed) else announced(tree, body.url)
+    return tuple(link.url for link in links if link.kind in _FEEDS and _NO_FEED not in link.url)[:MOST_ANNOUNCED]

@@ -7,7 +7,7 @@ from typing import Any
 from pagewatch import jsondata
 from pagewatch.answers import FetchFailed
 from pagewatch.fingerprint import normalise
-from pagewatch.readers.entries import Parts, absolute, read_html, read_text
+from pagewatch.readers.entries import Parts, address, read_html, read_text
 
 _VERSION = "jsonfeed.org/version/"
 
@@ -29,7 +29,7 @@ def _entry(item: dict[str, Any], base: str) -> Parts:
     content = read_text(_text(item, "content_text")) or read_html(_text(item, "content_html"))
     return {
         "title": read_text(_text(item, "title")),
-        "link": absolute(base, _text(item, "url") or _text(item, "external_url")),
+        "link": address(base, _text(item, "url") or _text(item, "external_url")),
         "summary": read_text(_text(item, "summary")) or content,
         "content": content,
         "author": ", ".join(filter(None, (normalise(_text(author, "name")) for author in _authors(item)))),
@@ -37,7 +37,7 @@ def _entry(item: dict[str, Any], base: str) -> Parts:
         "published": normalise(_text(item, "date_published")),
         "updated": normalise(_text(item, "date_modified")),
         "tags": ", ".join(sorted(normalise(tag) for tag in _list(item, "tags") if isinstance(tag, str))),
-        "enclosures": "\n".join(sorted(absolute(base, _text(part, "url")) for part in _list(item, "attachments"))),
+        "enclosures": "\n".join(sorted(address(base, _text(part, "url")) for part in _list(item, "attachments"))),
     }
 
 
