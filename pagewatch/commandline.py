@@ -137,12 +137,12 @@ COMMANDS: dict[str, tuple[str, list[Argument]]] = {
         "the last decisions about a watch, and why an alert came or did not",
         [(("name",), {"metavar": "NAME", "help": WATCH})],
     ),
-    "report": ("write report.html into the state folder: all watches on one page", []),
+    "report": ("write report.html (all watches on one page) and changes.atom into the state folder", []),
     "schedule": (
         "what checking costs and how late it finds changes, a proposed `every`, and lines for a scheduler",
         [
             (("--delay",), {"metavar": "TIME", "help": "how late a change may be found, such as 12h"}),
-            (("--simulate",), {"action": "store_true", "help": "play 30 years of weekly changes"}),
+            (("--simulate",), {"action": "store_true", "help": "play 30 runs of a year of weekly changes"}),
             (("--cron",), {"action": "store_true", "help": "print the line for crontab"}),
             (("--systemd",), {"action": "store_true", "help": "print a systemd timer"}),
             (("--schtasks",), {"action": "store_true", "help": "print the command for Windows Task Scheduler"}),
