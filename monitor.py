@@ -309,9 +309,10 @@ def configured(options: argparse.Namespace, memory: Memory) -> config.Configurat
     digest = setup.digest(options, configuration)
     if memory.checked == digest:
         return configuration
-    from pagewatch import checking
+    if config.needs_checkers(configuration):
+        from pagewatch import checking
 
-    configuration = checking.checked(configuration, options.config.name)
+        configuration = checking.checked(configuration, options.config.name)
     memory.checked = "" if configuration.problems else digest
     return configuration
 
@@ -336,7 +337,8 @@ def keep(folder: Path, events: Sequence[Event], told: Sequence[Told], now: datet
 def main(arguments: Sequence[str], clock: Callable[[], datetime] | None = None) -> int:
     """One sentence and 2 for a fault of the user; 3 and a file with its traceback for a bug."""
     options = commandline.parse(arguments, Path(HERE))
-    options.clock, options.environment, options.main = clock or now_utc, os.environ, main
+    options.clock, options.environment = clock or now_utc, os.environ
+    options.main, options.configured = main, configured
     options.listened_to = LISTENED_TO
     try:
         if options.command == "check":

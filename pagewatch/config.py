@@ -24,6 +24,7 @@ from pagewatch.values import duration
 __all__ = ["Configuration", "Place", "check", "duration", "line", "load", "read_environment_file"]
 
 SHORTEST_SECRET = 4  # shorter ones would blot out ordinary words
+PLAIN = re.compile(r"[#.]?[A-Za-z][A-Za-z0-9_-]{0,99}")
 UNNAMED = re.compile(r"watch [0-9]+")
 NOBODY = "no target is left that can be used, so nobody would be told: mend one of them, or take notify out"
 NO_WATCHES = "there are no watches: add watches: and below it a list, each with a name and a url"
@@ -133,6 +134,12 @@ def check(
         raise ConfigError(_lines([*nobody, *problems], file), settings)
     good = tuple(watch for watch in configuration.watches if watch.name not in wrong)
     return replace(configuration, settings=settings, watches=good, problems=tuple(problems))
+
+
+def needs_checkers(configuration: Configuration) -> bool:
+    """Whether there is something that only `check` can find wrong: no name, #id or .class alone can be."""
+    plain = all(place.kind == "selector" and PLAIN.fullmatch(place.text) for place in configuration.places)
+    return bool(configuration.declared) or not plain
 
 
 def line(problem: Problem, file: str) -> str:

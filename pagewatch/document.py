@@ -23,7 +23,7 @@ FASTEST: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
 KINDS = {"SequenceNode": "a list", "MappingNode": "a mapping"}
 GLUED = re.compile(r"[ \t]*,?[ \t]+(#[^\s#].*)")  # `# a remark` has a space, `#price` has none
-FORBIDDEN = re.compile(r"[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # YAML 1.1 §5.1
+FORBIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")  # not in YAML 1.1 §5.1
 # A key at the top, with all that belongs to it.
 BLOCK = re.compile(r"(?m)^([\w-]+):.*\n?(?:(?:[ \t#-].*)?\n)*(?:[ \t#-].+)?")
 
