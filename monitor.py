@@ -132,7 +132,9 @@ def sort_out(this: Run) -> list[Plan]:
         past = this.state_of(watch)
         plan = conditional.plan(watch, this.settings, past, this.start)
         plan = replace(plan, verified=None) if this.options.now else plan
-        force = this.options.now or conditional.is_edited(plan)
+        if conditional.is_edited(plan):
+            this.edited.add(watch.name)
+        force = this.options.now or watch.name in this.edited
         waits = schedule.reason_to_wait(watch, past, this.pause_of(watch), this.start, force)
         if waits is None:
             plans.append(plan)
@@ -304,7 +306,13 @@ def say_busy(held: lock.Busy, start: datetime, style: output.Style) -> int:
 
 
 def configured(options: argparse.Namespace, memory: Memory) -> config.Configuration:
-    """watches.yaml, checked; by the packages that select and notify once per edit, until nothing is wrong."""
+    """watches.yaml, checked; by the packages that select and notify once per edit, until nothing is wrong. Of a file
+    that is known a scheduled run reads the watches that may be due."""
+    if memory.checked and setup.is_scheduled(options):
+        configuration = setup.read_configuration(options, awake_at=options.clock())
+        if memory.checked == setup.digest(options, configuration):
+            return configuration
+    options.asleep, options.blocks = (), {}
     configuration = setup.read_configuration(options)
     digest = setup.digest(options, configuration)
     if memory.checked == digest:

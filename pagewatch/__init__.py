@@ -37,13 +37,13 @@ Edges, one outside thing each; none imports another:
     history       every version and the last decisions (SQLite)
     notify        sends what is in the outbox (Apprise)
     demo          a site on this machine
-    quiet         the note that nothing is due
+    quiet         the note of when each watch will be due
 
 Steps, which bring edges together for the script and the commands:
     setup         the configuration from disk; checking has the checks that are done once per edit
     asking        one request for all watches that share it, hosts side by side
     run           decided, saved, shown, told: in this order
-    telling       what a run tells beside its watches: offline, a wrong watches.yaml, that nothing is due
+    telling       what a run tells beside its watches: offline, a wrong watches.yaml, what will be due when
 
 Commands, a module each: commands.test, .list, .forget, .doctor, .demo; check is monitor.py itself.
 """

@@ -26,6 +26,7 @@ def parse(arguments: Sequence[str], folder_of_script: Path) -> argparse.Namespac
     options.state = Path(getattr(options, "state", None) or options.config.parent / "state").absolute()
     if options.command == "check" and options.dry_run:  # it is for looking
         options.verbose = True
+    options.asleep, options.blocks = (), {}  # watches that need not be read, and where they stand
     options.remarks = ()  # what is unwise but no mistake, found on the way
     options.listened_to = True  # there is a standard output, so far as is known
     options.verbosity = -1 if getattr(options, "quiet", False) else int(getattr(options, "verbose", False))

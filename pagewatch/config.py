@@ -48,7 +48,7 @@ class Configuration:
 
     `watches` are the good ones, `problems` those of the others and of single targets. `names` are all watches of the
     file and `declared` all its targets with their lines, the broken ones too: what is remembered of them is kept.
-    `variables` are the ${NAME} used, set or not; `secrets` must never be shown.
+    `variables` are the ${NAME} used, set or not; `secrets` must never be shown. `source` are the bytes and their nodes.
     """
 
     settings: Settings
@@ -59,6 +59,7 @@ class Configuration:
     variables: frozenset[str]
     secrets: frozenset[str] = field(repr=False)
     places: tuple[Place, ...] = field(repr=False)
+    source: tuple[bytes, document.Mapping] = field(repr=False)
 
     def broken(self) -> list[Problem]:
         """The first problem of each watch that is left out."""
@@ -95,6 +96,7 @@ def load(data: bytes, *, file: str, environment: Mapping[str, str]) -> Configura
         variables=frozenset(used),
         secrets=secrets(values_used, settings.targets, found.watches),
         places=tuple(found.places),
+        source=(data, root),
     )
 
 
