@@ -17,6 +17,7 @@ if sys.version_info < (3, 10):
     sys.exit("monitor.py needs Python 3.10 or newer; this is %d.%d." % sys.version_info[:2])
 
 from pagewatch import quiet
+from pagewatch.frozen import replace
 
 LISTENED_TO = sys.stdout is not None  # pythonw.exe has none, and so has a shell's >&-
 sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -39,7 +40,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from importlib import import_module

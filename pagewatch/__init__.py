@@ -4,6 +4,7 @@ Words, standard library only:
     errors        what a person must hear
     answers       what the web said, and what was found in it
     model         the frozen values that travel: what the user wrote, what is remembered, what is decided
+    frozen        a value with other fields
     urls          one form of a URL: for robots.txt, for the request, for its validators
 
 Rules: text and values in, values out; no network, no files, no clock:

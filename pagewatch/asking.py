@@ -12,13 +12,14 @@ import threading
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from urllib.request import getproxies
 
 from pagewatch import fetch, robots
 from pagewatch.answers import NO_VALIDATORS, Answer, Ask, FetchFailed, NotModified, Unaltered, Validators
 from pagewatch.connections import Client, Session
+from pagewatch.frozen import replace
 from pagewatch.hops import Request
 from pagewatch.lastmod import latest
 from pagewatch.model import Pause, Plan, RobotsRecord, Settings

@@ -8,12 +8,12 @@ number that was told last: many small steps are one large one. What is not told 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from decimal import Decimal
 
 from pagewatch import amounts
 from pagewatch.answers import Amount, Extract, Item
 from pagewatch.fingerprint import collapse, regex
+from pagewatch.frozen import replace
 from pagewatch.model import Change, Watch, WatchState
 
 STEP = "changed_by"

@@ -8,7 +8,6 @@ between.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pagewatch import conditional, conditions, diff, fingerprint, notices, schedule
@@ -25,6 +24,7 @@ from pagewatch.answers import (
     Outcome,
     Unaltered,
 )
+from pagewatch.frozen import replace
 from pagewatch.model import Baseline, Candidate, Change, Decision, Episode, Notice, Pause, Plan, Result, WatchState
 from pagewatch.urls import normalise_url, without_login
 

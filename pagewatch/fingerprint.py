@@ -30,6 +30,8 @@ _RECIPE = frozenset(
 )
 _DEFAULTS = {f.name: f.default for f in fields(Watch) if f.default is not MISSING}
 
+_JSON = json.JSONEncoder(sort_keys=True, default=bytes.hex)
+
 # Dropped everywhere: controls but white space, soft hyphen, zero-width space, word joiner, byte order mark.
 _CONTROLS = "\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
 _UNPRINTED = re.compile(f"[{_CONTROLS}\xad\u180e\u200b\u2060-\u2064\ufeff\ufff9-\ufffb\ufffe\uffff]")
@@ -131,5 +133,4 @@ def body_digest(representation: Representation) -> str:
 
 
 def _sha256(content: object) -> str:
-    text = json.dumps(content, sort_keys=True, default=bytes.hex)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return hashlib.sha256(_JSON.encode(content).encode("ascii")).hexdigest()

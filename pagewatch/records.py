@@ -40,9 +40,9 @@ def dumps(record: object) -> bytes:
 
 def encode(value: object, kind: type | None = None) -> dict[str, Any]:
     """The record of a dataclass (of the part that `kind` declares): the fields that differ from their default."""
-    record = {}
+    record, given = {}, vars(value)
     for name, (default, codec) in _plan(kind or type(value)).items():
-        if (field := getattr(value, name)) != default:
+        if (field := given[name]) is not default and field != default:
             record[name] = codec.encode(field)
     return record
 
