@@ -114,7 +114,8 @@ def look(web: Web, plans: Fetch, session: Session) -> Looked:
     from pagewatch import sources
 
     read = partial(sources.read, answer=answer, ask=web.further(plans, session))
-    return Looked(plans, tuple(guarded(partial(read, plan.watch, baseline=plan.past.baseline)) for plan in plans))
+    each = [partial(guarded, partial(read, plan.watch, baseline=plan.past.baseline)) for plan in plans]
+    return Looked(plans, tuple(map(web.readers, each)))
 
 
 def guarded(action: Callable[[], T]) -> T | FetchFailed:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, TypeVar
 from urllib.request import getproxies
 
 from pagewatch import fetch, robots
@@ -28,9 +29,36 @@ from pagewatch.readers.sitemap import lastmods
 from pagewatch.urls import credentials, normalise_url, origin_of
 
 MOST_THREADS = 32
+READERS = 2
 ROBOTS_ACCEPT = "text/plain,*/*;q=0.8"
 
+T = TypeVar("T")
 Fetch = tuple[Plan, ...]  # the watches that share a request
+
+
+class Readers:
+    """Two threads in which bodies are read while those of the hosts wait: more are no faster, and the memory that
+    parsing takes stays with each thread that has done it."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] = queue.SimpleQueue()
+        self._missing, self._lock = READERS, threading.Lock()
+
+    def __call__(self, read: Callable[[], T]) -> T:
+        """What `read` gives, which raises nothing."""
+        with self._lock:
+            if self._missing:
+                self._missing -= 1
+                threading.Thread(target=self._work, daemon=True).start()
+        found: queue.SimpleQueue[T] = queue.SimpleQueue()
+        self._waiting.put((read, found))
+        return found.get()
+
+    def _work(self) -> None:
+        while True:
+            read, found = self._waiting.get()
+            found.put(read())
+            del read, found
 
 
 @dataclass(frozen=True)
@@ -43,6 +71,7 @@ class Web:
     hosts: Politeness
     hinted: Mapping[str, frozenset[str]] = field(default_factory=dict)
     known: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    readers: Readers = field(default_factory=Readers)
 
     def ask(self, plans: Fetch, session: Session) -> Answer:
         """One look's answer, over all its redirects."""
