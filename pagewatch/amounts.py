@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import islice
 
 from pagewatch.answers import Amount
+from pagewatch.frozen import dataclass
 
 MOST_DIGITS = 40  # of one number; more is no amount, and costs time
 MOST_NUMBERS = 1000  # of one text; those behind are not looked at

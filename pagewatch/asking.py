@@ -12,7 +12,7 @@ import threading
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, TypeVar
 from urllib.request import getproxies
@@ -20,7 +20,7 @@ from urllib.request import getproxies
 from pagewatch import fetch, robots
 from pagewatch.answers import NO_VALIDATORS, Answer, Ask, FetchFailed, NotModified, Unaltered, Validators
 from pagewatch.connections import Client, Session
-from pagewatch.frozen import replace
+from pagewatch.frozen import dataclass, replace
 from pagewatch.hops import Request
 from pagewatch.lastmod import latest
 from pagewatch.model import Pause, Plan, RobotsRecord, Settings

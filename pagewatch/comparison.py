@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from itertools import takewhile
 
+from pagewatch.frozen import dataclass
 from pagewatch.notices import one_line, shortened
 
 MOST_ROWS = 200

@@ -19,7 +19,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import chain, count
 from pathlib import Path
@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 from pagewatch.answers import Extract
 from pagewatch.errors import StateError, reason
+from pagewatch.frozen import dataclass
 from pagewatch.model import Event, Told
 from pagewatch.records import decode, dumps, encode, peek, time_text, time_value
 

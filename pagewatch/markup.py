@@ -12,7 +12,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from pagewatch import css
 from pagewatch.answers import FetchFailed
+from pagewatch.frozen import dataclass
 from pagewatch.http_headers import is_xml
 
 if TYPE_CHECKING:

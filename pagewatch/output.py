@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from pagewatch import diff
 from pagewatch.answers import Item
+from pagewatch.frozen import dataclass
 from pagewatch.model import Change, Notice, Result
 from pagewatch.notices import harmless, one_line
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pagewatch.answers import Verdict
+from pagewatch.frozen import dataclass
 from pagewatch.urls import normalise_url, origin_of, without_dot_segments
 
 LIMIT = 512 * 1024  # RFC 9309 §2.5: at least 500 KiB

@@ -17,13 +17,13 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 
 from pagewatch import notices, output
 from pagewatch.answers import FetchFailed, Outcome
 from pagewatch.errors import StateError
-from pagewatch.frozen import replace
+from pagewatch.frozen import dataclass, replace
 from pagewatch.memory import Memory
 from pagewatch.model import (
     STDOUT,

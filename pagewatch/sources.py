@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
@@ -29,7 +28,7 @@ from pagewatch.answers import (
 from pagewatch.content_coding import unpack_undeclared
 from pagewatch.doubts import CHALLENGED, doubt
 from pagewatch.fingerprint import body_digest, collapse, fingerprint, recipe
-from pagewatch.frozen import replace
+from pagewatch.frozen import dataclass, replace
 from pagewatch.http_headers import is_xml
 from pagewatch.model import Baseline, Watch
 from pagewatch.reading import Body, Reader

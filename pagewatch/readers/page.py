@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from pagewatch import jsondata, markup
 from pagewatch.answers import Extract, FetchFailed, NoMatch
 from pagewatch.element_text import page_text
 from pagewatch.extract import select
+from pagewatch.frozen import dataclass
 from pagewatch.markup import Tree
 from pagewatch.model import Watch
 from pagewatch.readers import json
