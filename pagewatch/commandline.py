@@ -75,7 +75,7 @@ def _parser(names: Iterable[str]) -> argparse.ArgumentParser:
     )
     everywhere.add_argument("--version", action="version", version=f"pagewatch {VERSION}")
     parser = argparse.ArgumentParser(prog="monitor.py", description=ABOUT, parents=[everywhere])
-    commands = parser.add_subparsers(dest="command", metavar="command")
+    commands = parser.add_subparsers(dest="command", metavar="command", prog=parser.prog)
     for name in names:
         text, arguments = COMMANDS[name]
         command = commands.add_parser(name, help=text, description=text, parents=[everywhere])

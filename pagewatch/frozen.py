@@ -31,12 +31,33 @@ else:
 
 
 def _frozen(cls: type[Any], kw_only: bool) -> type[Any]:
-    cls = dataclasses.dataclass(repr=False, eq=False, kw_only=kw_only)(cls)
-    compared = tuple(field.name for field in cls.__dataclass_fields__.values() if field.compare)
-    methods = {"__eq__": _eq, "__hash__": _hash, "__repr__": _repr, "__setattr__": _set, "__delattr__": _delete}
-    for name, attribute in {**methods, "__compared__": compared}.items():
+    cls = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+    fields = dataclasses.fields(cls)
+    attributes = {
+        "__positional__": () if kw_only else tuple(field.name for field in fields),
+        "__compared__": tuple(field.name for field in fields if field.compare),
+        "__defaults__": {f.name: f.default for f in fields if f.default is not dataclasses.MISSING},
+        "__factories__": {f.name: f.default_factory for f in fields if f.default_factory is not dataclasses.MISSING},
+        **{"__init__": _init, "__eq__": _eq, "__hash__": _hash, "__repr__": _repr},
+        **{"__setattr__": _refuse, "__delattr__": _refuse},
+    }
+    for name, attribute in attributes.items():
         setattr(cls, name, attribute)
     return cls
+
+
+def _init(self: Any, *args: Any, **given: Any) -> None:
+    values = self.__dict__
+    values.update(self.__defaults__)
+    for name, factory in self.__factories__.items():
+        values[name] = factory()
+    known, positional = self.__dataclass_fields__, self.__positional__
+    values.update(zip(positional, args, strict=False))
+    values.update(given)
+    twice = args and not given.keys().isdisjoint(positional[: len(args)])
+    if twice or len(args) > len(positional) or len(values) != len(known) or not given.keys() <= known.keys():
+        wrong = sorted(values.keys() ^ known.keys())
+        raise TypeError(f"{type(self).__name__} takes each of its fields once; not so: {wrong or 'too many values'}")
 
 
 def _values(value: Any) -> tuple[Any, ...]:
@@ -58,12 +79,5 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({', '.join(f'{name}={self.__dict__[name]!r}' for name in shown)})"
 
 
-def _set(self: Any, name: str, value: object) -> None:
-    """Each field once, which is what `__init__` does."""
-    if name in self.__dict__ or name not in self.__dataclass_fields__:
-        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
-    self.__dict__[name] = value
-
-
-def _delete(self: Any, name: str) -> None:
-    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+def _refuse(self: Any, name: str, *value: object) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}, or delete it")

@@ -62,6 +62,42 @@ def test_a_field_that_is_not_there_is_an_error() -> None:
         replace(Ours("a"), colour="red")  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize(
+    ("args", "given"),
+    [
+        ((), {}),
+        (("a",), {"colour": "red"}),
+        (("a",), {"name": "b"}),
+        (("a", "b", "c", (), "e"), {}),
+        ((), {"hidden": "b", "colour": "red"}),
+    ],
+)
+def test_fields_that_are_missing_unknown_or_given_twice_are_an_error(args: tuple[Any, ...], given: Any) -> None:
+    for kind in (Ours, Theirs):
+        with pytest.raises(TypeError):
+            kind(*args, **given)
+
+
+def test_each_has_a_list_of_its_own() -> None:
+    @dataclass(frozen=True)
+    class Listed:
+        found: list[str] = field(default_factory=list)
+
+    Listed().found.append("a")
+    assert Listed() == Listed(found=[])
+
+
+def test_values_may_be_wanted_by_name() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Named:
+        first: int
+        second: int = 2
+
+    assert repr(Named(first=1)).endswith("Named(first=1, second=2)")
+    with pytest.raises(TypeError):
+        Named(1)  # type: ignore[call-arg]
+
+
 def test_nothing_can_be_assigned_or_deleted() -> None:
     value = Ours("a")
     for name in ("name", "parts", "colour"):
