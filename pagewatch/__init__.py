@@ -15,11 +15,11 @@ Rules: text and values in, values out; no network, no files, no clock:
     conditional   which validators may be sent, and whether a 304 can be believed
     hops          what is sent at each redirect and what its answer leads to; with http_headers and cookies
     content_coding takes gzip and deflate off a body; failures: what an exception of the HTTP library means
-    sources       an answer -> what was seen in it: its text by charset, the rest by one of readers: page, json,
-                  text, feed (its entries; jsonfeed), sitemap (lastmod: what one says of when)
+    sources       an answer -> what was seen in it: its text by charset, the rest by one of readers: page (embedded: the
+                  JSON in it), json, text, feed (its entries; jsonfeed), sitemap (lastmod: what one says of when)
     reading       what a reader is given and makes of it; doubts: is it to be believed
-    markup        a tree of HTML or XML; css, soup (two ways to find its elements), element_text, view, items, extract:
-                  what is watched in it
+    markup        a tree of HTML or XML; css, translation, soup: how its elements are found; element_text, view, items,
+                  extract: what is watched in it
     jsondata      JSON and paths into it; amounts: numbers as people write them
     fingerprint   normalises, leaves noise out, compares
     decide        (plan, outcome, now) -> new state, a row, notices; with conditions (what is told), schedule, diff and

@@ -108,7 +108,8 @@ def _seen(
     if isinstance(reading, FetchFailed):
         return reading
     body = Body(watch, reading.text, answer.media_type, answer.url, baseline, ask)
-    content = reader(reading.source)(body)
+    embedded = reading.source == "page" and watch.path
+    content = reader("embedded" if embedded else reading.source)(body)
     if isinstance(content, FetchFailed):
         return content
     if doubted := doubt(watch, content, answer, baseline):

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from pagewatch import config, css, markup, soup
+from pagewatch import config, css, markup, soup, translation
 from pagewatch.markup import Node, Tree
 from tests.tables import Row, table
 
@@ -186,6 +186,28 @@ def test_any_text_is_a_selector_or_one_line_says_why_not(text: str) -> None:
     assert message is None or message == "the selector is empty" or " is no CSS selector at character " in message
     if message is None:
         tree_of(PAGE).find(text)
+
+
+compounds = st.tuples(
+    st.sampled_from(["", "a", "p", "DIV", "h1"]), st.lists(st.sampled_from(["#a", "#b", ".b", ".c", ".c-d", ".B"]))
+)
+chains = st.lists(st.tuples(st.sampled_from([" ", " > "]), compounds), min_size=1, max_size=4)
+NESTED = (
+    "<div id=a class='b c'><p class=B id=b><a class='c  a' id=b>x</a></p><div><p class='c c-d'><a id=a>y</a></p>"
+    "<h1 class=c-d>z</h1></div></div>"
+)
+
+
+@settings(max_examples=500)
+@given(chains)
+def test_names_mean_what_they_mean_in_the_translation(chain: list[tuple[str, tuple[str, list[str]]]]) -> None:
+    parts = [(combinator, name + "".join(marks)) for combinator, (name, marks) in chain]
+    selector = "".join(combinator + (part or ".b") for combinator, part in parts).strip(" >")
+    assert css.PLAIN.fullmatch(selector)
+    tree, path = tree_of(NESTED), translation.translated(selector)
+    assert path is not None
+    assert tree.find(selector) == tree.root.xpath(path)
+    assert below_root(tree, tree.find(selector)) == below_root(tree, tree._soup.find(selector))
 
 
 @given(st.from_regex(config.PLAIN, fullmatch=True))
