@@ -153,7 +153,7 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
         return
     from pagewatch import asking
 
-    fetches = asking.share(this.settings, plans)
+    fetches = asking.share(plans)
     this.avoided += len(plans) - len(fetches)
     robots = asking.known_robots(fetches, this.memory.robots.get)
     web = asking.open_web(this.settings, robots, this.memory.hosts, this.options, this.began + LAST_REQUEST)

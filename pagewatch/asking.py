@@ -152,13 +152,13 @@ def hinted(fetches: Iterable[Fetch]) -> Mapping[str, frozenset[str]]:
     return {place: frozenset(urls) for place, urls in pages.items()}
 
 
-def share(settings: Settings, plans: Iterable[Plan]) -> list[Fetch]:
+def share(plans: Iterable[Plan]) -> list[Fetch]:
     """The plans by fetch: watches that ask the same of one URL share it, without validators where theirs differ."""
     fetches: dict[object, list[Plan]] = {}
     for plan in plans:
-        bare = replace(plan, validators=Validators(), accept_encoding="")
-        asked = replace(request_of(settings, (bare,)), url=normalise_url(plan.watch.url), timeout=0.0)
-        key = (asked, credentials(plan.watch.url), bool(plan.watch.robots_reason))
+        watch = plan.watch
+        sent = (watch.headers, watch.body, watch.body_type, credentials(watch.url))
+        key = (normalise_url(watch.url), sent, watch.verify_tls, watch.accept_status, bool(watch.robots_reason))
         fetches.setdefault(key, []).append(plan)
     return [tuple(shared) for shared in fetches.values()]
 

@@ -33,7 +33,7 @@ def planned(**keys: Any) -> Plan:
     ],
 )
 def test_watches_share_a_request_where_they_ask_the_same(keys: dict[str, Any], fetches: int) -> None:
-    assert len(share(SETTINGS, [planned(), planned(**keys)])) == fetches
+    assert len(share([planned(), planned(**keys)])) == fetches
 
 
 def test_a_shared_request_has_validators_only_where_all_have_the_same_and_the_longest_timeout() -> None:
