@@ -49,7 +49,8 @@ class Configuration:
 
     `watches` are the good ones, `problems` those of the others and of single targets. `names` are all watches of the
     file and `declared` all its targets with their lines, the broken ones too: what is remembered of them is kept.
-    `variables` are the ${NAME} used, set or not; `secrets` must never be shown. `source` are the bytes and their nodes.
+    `variables` are the ${NAME} used, set or not; `secrets` must never be shown. `blocks` are the
+    lines of watches that can be left out when the file is read again (`document.blocks`).
     """
 
     settings: Settings
@@ -60,7 +61,7 @@ class Configuration:
     variables: frozenset[str]
     secrets: frozenset[str] = field(repr=False)
     places: tuple[Place, ...] = field(repr=False)
-    source: tuple[bytes, document.Mapping] = field(repr=False)
+    blocks: Mapping[int, int] = field(repr=False)
 
     def broken(self) -> list[Problem]:
         """The first problem of each watch that is left out."""
@@ -97,7 +98,7 @@ def load(data: bytes, *, file: str, environment: Mapping[str, str]) -> Configura
         variables=frozenset(used),
         secrets=secrets(values_used, settings.targets, found.watches),
         places=tuple(found.places),
-        source=(data, root),
+        blocks=document.blocks(data, root, "watches"),
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from pagewatch import document, notices, output, quiet, schedule, setup
+from pagewatch import notices, output, quiet, schedule, setup
 from pagewatch.config import Configuration
 from pagewatch.model import STDOUT, Result, Watch
 from pagewatch.run import Run
@@ -60,7 +60,7 @@ def leave_note(this: Run, configuration: Configuration, status: int) -> None:
     """For the next runs (`quiet`): when each watch will be due, and what they print and return while none is."""
     if status > 1:
         return
-    now, blocks = this.options.clock(), this.options.blocks or document.blocks(*configuration.source, "watches")
+    now, blocks = this.options.clock(), this.options.blocks or configuration.blocks
     rows = [_row(this, watch, blocks, now) for watch in this.watches]
     rows = sorted([*rows, *this.options.asleep], key=lambda row: row.first)
     style, outbox = replace(this.style, form="json"), this.deliverable()
