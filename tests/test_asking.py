@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from pagewatch.answers import Validators
-from pagewatch.asking import request_of, share
+from pagewatch.asking import Readers, request_of, share
 from pagewatch.model import Plan
 from tests.values import SETTINGS, START, TAGGED, URL, first_sight, plan
 
@@ -42,3 +46,22 @@ def test_a_shared_request_has_validators_only_where_all_have_the_same_and_the_lo
     other = replace(one, validators=Validators('"v2"', "", URL))
     assert not request_of(SETTINGS, (one, other)).validators
     assert request_of(SETTINGS, (one, planned(timeout=9.0))).timeout == 9.0
+
+
+def test_no_more_than_two_bodies_are_read_at_once() -> None:
+    readers, lock = Readers(), threading.Lock()
+    at_work: list[int] = []
+    busiest: list[int] = []
+
+    def read(number: int) -> int:
+        with lock:
+            at_work.append(number)
+            busiest.append(len(at_work))
+        time.sleep(0.02)
+        with lock:
+            at_work.remove(number)
+        return number
+
+    with ThreadPoolExecutor(8) as hosts:
+        assert list(hosts.map(lambda number: readers(partial(read, number)), range(8))) == list(range(8))
+    assert max(busiest) == 2
