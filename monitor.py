@@ -113,7 +113,7 @@ def look(web: Web, plans: Fetch, session: Session) -> Looked:
         return Looked(plans, tuple(answer for _ in plans))
     from pagewatch import sources
 
-    read = partial(sources.read, answer=answer, ask=web.further(plans, session))
+    read = partial(sources.read, answer=answer, ask=web.readers.meanwhile(web.further(plans, session)))
     each = [partial(guarded, partial(read, plan.watch, baseline=plan.past.baseline)) for plan in plans]
     return Looked(plans, tuple(map(web.readers, each)))
 

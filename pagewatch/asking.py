@@ -41,7 +41,7 @@ class Readers:
     parsing takes stays with each thread that has done it."""
 
     def __init__(self) -> None:
-        self._waiting: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]] | None] = queue.SimpleQueue()
         self._missing, self._lock = READERS, threading.Lock()
 
     def __call__(self, read: Callable[[], T]) -> T:
@@ -49,16 +49,31 @@ class Readers:
         with self._lock:
             if self._missing:
                 self._missing -= 1
-                threading.Thread(target=self._work, daemon=True).start()
+                self._begin()
         found: queue.SimpleQueue[T] = queue.SimpleQueue()
         self._waiting.put((read, found))
         return found.get()
 
+    def meanwhile(self, ask: Ask) -> Ask:
+        """`ask` for what is read here: while it waits for the web, another thread reads in its place."""
+
+        def wait(url: str) -> Answer:
+            self._begin()
+            try:
+                return ask(url)
+            finally:
+                self._waiting.put(None)
+
+        return wait
+
+    def _begin(self) -> None:
+        threading.Thread(target=self._work, daemon=True).start()
+
     def _work(self) -> None:
-        while True:
-            read, found = self._waiting.get()
+        while (item := self._waiting.get()) is not None:
+            read, found = item
             found.put(read())
-            del read, found
+            del item, read, found
 
 
 @dataclass(frozen=True)

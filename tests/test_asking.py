@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pagewatch.answers import Validators
+from pagewatch.answers import Answer, Missing, Validators
 from pagewatch.asking import Readers, request_of, share
 from pagewatch.model import Plan
 from tests.values import SETTINGS, START, TAGGED, URL, first_sight, plan
@@ -46,6 +46,21 @@ def test_a_shared_request_has_validators_only_where_all_have_the_same_and_the_lo
     other = replace(one, validators=Validators('"v2"', "", URL))
     assert not request_of(SETTINGS, (one, other)).validators
     assert request_of(SETTINGS, (one, planned(timeout=9.0))).timeout == 9.0
+
+
+def test_who_waits_for_the_web_keeps_nobody_from_reading() -> None:
+    readers, come = Readers(), threading.Event()
+
+    def ask(url: str) -> Answer:
+        assert come.wait(5)
+        return Missing(404)
+
+    patient = readers.meanwhile(ask)
+    with ThreadPoolExecutor(8) as hosts:
+        waiting = [hosts.submit(readers, partial(patient, "http://a/")) for _ in range(3)]
+        assert hosts.submit(readers, lambda: "read").result(5) == "read"
+        come.set()
+        assert [each.result(5) for each in waiting] == [Missing(404)] * 3
 
 
 def test_no_more_than_two_bodies_are_read_at_once() -> None:
