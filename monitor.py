@@ -17,6 +17,7 @@ if sys.version_info < (3, 10):
     sys.exit("monitor.py needs Python 3.10 or newer; this is %d.%d." % sys.version_info[:2])
 
 from pagewatch import quiet
+from pagewatch.frozen import replace
 
 LISTENED_TO = sys.stdout is not None  # pythonw.exe has none, and so has a shell's >&-
 sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -39,7 +40,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from importlib import import_module
@@ -117,7 +117,7 @@ def look(web: Web, plans: Fetch, session: Session) -> Looked:
 
     ask, known = web.further(plans, session), [(plan.past.baseline, plan.past.candidate) for plan in plans]
     seen = [partial(sources.read, plan.watch, answer, ask, *past) for plan, past in zip(plans, known, strict=True)]
-    return Looked(plans, tuple(map(guarded, seen)))
+    return Looked(plans, tuple(web.readers(partial(guarded, each)) for each in seen))
 
 
 def guarded(action: Callable[[], T]) -> T | FetchFailed:
@@ -135,7 +135,9 @@ def sort_out(this: Run) -> list[Plan]:
         past = this.state_of(watch)
         plan = conditional.plan(watch, this.settings, past, this.start)
         plan = replace(plan, verified=None) if this.options.now else plan
-        force = this.options.now or conditional.is_edited(plan)
+        if conditional.is_edited(plan):
+            this.edited.add(watch.name)
+        force = this.options.now or watch.name in this.edited
         waits = schedule.reason_to_wait(watch, past, this.pause_of(watch), this.start, force)
         if waits is None:
             plans.append(plan)
@@ -153,7 +155,7 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
         return
     from pagewatch import asking
 
-    fetches = asking.share(this.settings, plans)
+    fetches = asking.share(plans)
     this.avoided += len(plans) - len(fetches)
     robots = asking.known_robots(fetches, this.memory.robots.get)
     web = asking.open_web(this.settings, robots, this.memory.hosts, this.options, this.began + LAST_REQUEST)
@@ -257,7 +259,7 @@ def check(options: argparse.Namespace) -> int:
             return say_busy(held, start, style)
         if sys.stderr is sys.__stderr__:  # a process of its own, which not even an endless regular expression keeps
             faulthandler.dump_traceback_later(LAST_RESORT, exit=True)
-        keep_in, publish_in = partial(keep, options.state), partial(publish, options.state)
+        keep_in, publish_in = partial(keep, options.state), partial(publish, options)
         open_memory = state.read_memory if options.dry_run else state.open_memory
         memory = open_memory(options.state, start)
         this = Run(memory, options, start, send, keep_in, publish_in, style)
@@ -324,14 +326,21 @@ def say_busy(held: lock.Busy, start: datetime, style: output.Style) -> int:
 
 
 def configured(options: argparse.Namespace, memory: Memory) -> config.Configuration:
-    """watches.yaml, checked; by the packages that select and notify once per edit, until nothing is wrong."""
+    """watches.yaml, checked; by the packages that select and notify once per edit, until nothing is wrong. Of a file
+    that is known a scheduled run reads the watches that may be due."""
+    if memory.checked and setup.is_scheduled(options):
+        configuration = setup.read_configuration(options, awake_at=options.clock())
+        if memory.checked == setup.digest(options, configuration):
+            return configuration
+    options.asleep, options.blocks = (), {}
     configuration = setup.read_configuration(options)
     digest = setup.digest(options, configuration)
     if memory.checked == digest:
         return configuration
-    from pagewatch import checking
+    if config.needs_checkers(configuration):
+        from pagewatch import checking
 
-    configuration = checking.checked(configuration, options.config.name)
+        configuration = checking.checked(configuration, options.config.name)
     memory.checked = "" if configuration.problems else digest
     return configuration
 
@@ -359,11 +368,15 @@ def keep(folder: Path, events: Sequence[Event], told: Sequence[Told], now: datet
 
 
 def publish(
-    folder: Path, memory: Memory, watches: Sequence[Watch], redact: Callable[[str], str], now: datetime
+    options: argparse.Namespace, memory: Memory, watches: Sequence[Watch], redact: Callable[[str], str], now: datetime
 ) -> None:
+    """The feed has the changes of all watches, those that have not been read this time too."""
     from pagewatch import publishing
 
-    publishing.write_feed(folder, memory, watches, redact, now)
+    if options.asleep:
+        with suppress(ConfigError):
+            watches = setup.read_configuration(argparse.Namespace(**vars(options))).watches
+    publishing.write_feed(options.state, memory, watches, redact, now)
 
 
 # ------------------------------------------------------------------------------------------------------- the only exit
@@ -372,7 +385,8 @@ def publish(
 def main(arguments: Sequence[str], clock: Callable[[], datetime] | None = None) -> int:
     """One sentence and 2 for a fault of the user; 3 and a file with its traceback for a bug."""
     options = commandline.parse(arguments, Path(HERE))
-    options.clock, options.environment, options.main = clock or now_utc, os.environ, main
+    options.clock, options.environment = clock or now_utc, os.environ
+    options.main, options.configured = main, configured
     options.listened_to = LISTENED_TO
     try:
         if options.command == "check":

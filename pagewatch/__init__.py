@@ -4,6 +4,7 @@ Words, standard library only:
     errors        what a person must hear
     answers       what the web said, and what was found in it
     model         the frozen values that travel: what the user wrote, what is remembered, what is decided
+    frozen        a value with other fields
     urls          one form of a URL: for robots.txt, for the request, for its validators
 
 Rules: text and values in, values out; no network, no files, no clock:
@@ -14,10 +15,11 @@ Rules: text and values in, values out; no network, no files, no clock:
     conditional   which validators may be sent, and whether a 304 can be believed
     hops          what is sent at each redirect and what its answer leads to; with http_headers and cookies
     content_coding takes gzip and deflate off a body; failures: what an exception of the HTTP library means
-    sources       an answer -> what was seen in it: its text by charset, the rest by one of readers: page, json,
-                  text, feed (its entries; jsonfeed), sitemap (lastmod: what one says of when)
+    sources       an answer -> what was seen in it: its text by charset, the rest by one of readers: page (embedded: the
+                  JSON in it), json, text, feed (its entries; jsonfeed), sitemap (lastmod: what one says of when)
     reading       what a reader is given and makes of it; doubts: is it to be believed
-    markup        a tree of HTML or XML; css, element_text, view, items, extract: what is watched in it
+    markup        a tree of HTML or XML; css, translation, soup: how its elements are found; element_text, view, items,
+                  extract: what is watched in it
     jsondata      JSON and paths into it; amounts: numbers as people write them
     fingerprint   normalises, leaves noise out, compares
     matching      how two texts are matched, line by line or word by word
@@ -42,16 +44,16 @@ Edges, one outside thing each; none imports another:
     history       every version and the last decisions (SQLite)
     notify        sends what is in the outbox (Apprise)
     demo          a site on this machine
-    quiet         the note that nothing is due
+    quiet         the note of when each watch will be due
 
 Steps, which bring edges together for the script and the commands:
     setup         the configuration from disk; checking has the checks that are done once per edit
+    one_watch     all that is known of one watch, what the history has not got yet included
     asking        one request for all watches that share it, hosts side by side
     run           decided, saved, shown, told: in this order
-    telling       what a run tells beside its watches: offline, a wrong watches.yaml, heartbeat, that nothing is due
+    telling       what a run tells beside its watches: offline, a wrong watches.yaml, heartbeat, what will be due when
     ping          requests the user's own URL when a run has finished
-    recall        the history with the rows that still wait in the memory; one_watch: all that is known of one watch;
-                  publishing: changes.atom, written from the history
+    recall        the history with the rows that still wait in the memory; publishing: changes.atom, written from it
 
 Commands, a module each: commands.test, .list, .history, .diff, .why, .report, .schedule, .forget, .doctor, .demo; check
 is monitor.py itself.

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import cache
 from itertools import islice
 
 from pagewatch.answers import Amount
+from pagewatch.frozen import dataclass
 
 MOST_DIGITS = 40  # of one number; more is no amount, and costs time
 MOST_LETTERS = 8  # beside a price without its currency
@@ -42,28 +43,29 @@ _CURRENCY = rf"(?:[A-Z]{{0,2}}[{_SYMBOL}]|(?:{_WORDS})(?!\w))"
 _TO = "to|bis|à|a|au|al|até|tot|till?|hasta|do|до"
 
 # Digits with grouping and decimal marks; the decimals may stand apart ("14 , 99") or be a dash ("20,-").
-_NUMBER = re.compile(
+_NUMBER = (
     rf"(?P<run>(?:(?!0)\d{{1,3}}(?:[{_SPACE}]\d{{3}}(?!\d))+|\d+)(?:[.,'’\u066b\u066c]\d+)*|(?<![\w.,'’])[.,]\d+)"
     rf"(?:\s(?P<apart>[.,])\s?(?P<cents>\d{{1,2}})(?!\d|[.,]\d|\s[.,])|[{_SPACE}]?(?P<bare>[.,])[{_DASH}]{{1,2}}(?!\d))?"
 )
 _ONE_FORM = str.maketrans({**dict.fromkeys(_SPACE + "’\u066c", "'"), "\u066b": ","})
-_GROUPED = re.compile(r"\d+|\d{1,3}([.,'])\d{3}(?:\1\d{3})*|\d{1,2}(?:,\d\d)+,\d{3}")
+_GROUPED = r"\d+|\d{1,3}([.,'])\d{3}(?:\1\d{3})*|\d{1,2}(?:,\d\d)+,\d{3}"
 _OTHER = {".": ",", ",": "."}
 
 _NEAR = 16  # characters in front of a number that can say something about it
-_IN_FRONT = re.compile(rf"(?:[{_SYMBOL}]|(?<![^\W\d])(?:{_WORDS}))\s?[{_SIGN}]?$")
-_BEHIND = re.compile(rf"\s?{_CURRENCY}")
-_NEGATIVE = re.compile(rf"(?<![\w.,)\]%°{_DASH}])[{_SIGN}](?:[A-Z]{{0,2}}[{_SYMBOL}])?$")
-_GLUED = re.compile(r"[^\W\d][-\u2010\u2011]?$")
+_IN_FRONT = rf"(?:[{_SYMBOL}]|(?<![^\W\d])(?:{_WORDS}))\s?[{_SIGN}]?$"
+_BEHIND = rf"\s?{_CURRENCY}"
+_NEGATIVE = rf"(?<![\w.,)\]%°{_DASH}])[{_SIGN}](?:[A-Z]{{0,2}}[{_SYMBOL}])?$"
+_GLUED = r"[^\W\d][-\u2010\u2011]?$"
 _UNIT = rf"(?:\s?(?:{_CURRENCY}|%|°[CF]?))?"
 # A dash with a space in front only is the sign of what follows: "19,99 € -20 %".
-_BETWEEN = re.compile(
+_BETWEEN = (
     rf"{_UNIT}(?:[{_SPACE}][{_DASH}][{_SPACE}]|[{_DASH}][{_SPACE}]?|\s(?:{_TO})\s)"
     rf"(?:{_CURRENCY}\s?)?(?P<sign>[{_SIGN}])?"
 )
 _LONGEST_BETWEEN = 24
-_ONE_MORE = re.compile(rf"[{_DASH}]\d")
-_PERCENT = re.compile(r"\s?%")
+_ONE_MORE = rf"[{_DASH}]\d"
+_PERCENT = r"\s?%"
+_compiled = cache(re.compile)  # those that are needed: most runs read no number
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def _found(text: str, mark: str) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _numbers(text: str) -> list[_Number]:
-    found = islice(_NUMBER.finditer(text), MOST_NUMBERS)
+    found = islice(_compiled(_NUMBER).finditer(text), MOST_NUMBERS)
     numbers = (_Number(match.start(), match.end(), _body(match)) for match in found if _is_short(match["run"]))
     return list(numbers)
 
@@ -140,10 +142,10 @@ def _body(match: re.Match[str]) -> str:
 def _range(text: str, first: _Number, second: _Number, mark: str) -> tuple[str, str, str] | None:
     """Low, high and the proven mark where two numbers are the ends of a range; a third behind another dash makes them
     a date or a telephone number, and per cent behind money is a discount. What one end proves holds for the other."""
-    if second.start - first.end > _LONGEST_BETWEEN or _ONE_MORE.match(text, second.end):
+    if second.start - first.end > _LONGEST_BETWEEN or _compiled(_ONE_MORE).match(text, second.end):
         return None
-    between = _BETWEEN.fullmatch(text, first.end, second.start)
-    if between is None or (_PERCENT.match(text, second.end) and _is_money(text, first, second)):
+    between = _compiled(_BETWEEN).fullmatch(text, first.end, second.start)
+    if between is None or (_compiled(_PERCENT).match(text, second.end) and _is_money(text, first, second)):
         return None
     proven = _value(first.body, mark)[1] or _value(second.body, mark)[1]
     low = _signed(_value(first.body, proven or mark)[0], _is_negative(text, first))
@@ -160,14 +162,14 @@ def _single(text: str, number: _Number, mark: str) -> tuple[str, str, str]:
 def _is_money(text: str, number: _Number, following: _Number | None) -> bool:
     """Whether a currency belongs to the number. Between two numbers it belongs to the one that it touches; apart from
     both, to the first only if the second has its own ("20 USD 15 USD", but "Qty 3 EUR 20")."""
-    if _IN_FRONT.search(_in_front(text, number)):
+    if _compiled(_IN_FRONT).search(_in_front(text, number)):
         return True
-    behind = _BEHIND.match(text, number.end)
+    behind = _compiled(_BEHIND).match(text, number.end)
     if behind is None:
         return False
     if following is None or text[behind.end() : following.start].strip() or not text[number.end].isspace():
         return True
-    return behind.end() < following.start and _BEHIND.match(text, following.end) is not None
+    return behind.end() < following.start and _compiled(_BEHIND).match(text, following.end) is not None
 
 
 def _in_front(text: str, number: _Number) -> str:
@@ -175,12 +177,12 @@ def _in_front(text: str, number: _Number) -> str:
 
 
 def _rank(text: str, number: _Number) -> int:
-    return 2 if _GLUED.search(_in_front(text, number)) else 1
+    return 2 if _compiled(_GLUED).search(_in_front(text, number)) else 1
 
 
 def _is_negative(text: str, number: _Number) -> bool:
     """A sign that touches the digits, or the currency at them; before a bare mark it stands for no whole part."""
-    return number.body[0] not in ".," and _NEGATIVE.search(_in_front(text, number)) is not None
+    return number.body[0] not in ".," and _compiled(_NEGATIVE).search(_in_front(text, number)) is not None
 
 
 def _value(body: str, mark: str) -> tuple[str, str]:
@@ -196,11 +198,15 @@ def _parts(body: str, mark: str) -> tuple[str, str, str]:
     which the first is read."""
     if body[-1] in ".," and body[-1] in body[:-1]:  # "1.299.-": the dash has a mark of its own
         body = body[:-1]
-        mark = "" if _GROUPED.fullmatch(body) else mark
+        mark = "" if _compiled(_GROUPED).fullmatch(body) else mark
     last = max(".,", key=body.rfind)
     head, found, tail = body.rpartition(last)
     if "'" in tail or last in head or not found:
-        return (body, "", _OTHER[last] if found else "") if _GROUPED.fullmatch(body) else (_first_digits(body), "", "")
+        return (
+            (body, "", _OTHER[last] if found else "")
+            if _compiled(_GROUPED).fullmatch(body)
+            else (_first_digits(body), "", "")
+        )
     if not head.isdecimal() or len(tail) != 3 or len(head) > 3 or head[0] == "0":
         return head, tail, last
     return (head, tail, "") if mark == last else (head + tail, "", "")

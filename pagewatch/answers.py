@@ -7,8 +7,10 @@ Expected answers are values here, taken apart by one `match` in `decide`. What m
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
+
+from pagewatch.frozen import dataclass
 
 NETWORK_KINDS = frozenset({"connection", "dns", "tls", "timeout"})  # `FetchFailed.kind` where no HTTP answer came
 

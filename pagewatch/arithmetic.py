@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import fmean, median
+
+from pagewatch.frozen import dataclass
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)

@@ -13,13 +13,15 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import partial
+from typing import Any, TypeVar
 from urllib.request import getproxies
 
 from pagewatch import fetch, removals, robots
 from pagewatch.answers import NO_VALIDATORS, Answer, Ask, FetchFailed, NotModified, Unaltered, Validators
 from pagewatch.connections import Client, Session
+from pagewatch.frozen import dataclass, replace
 from pagewatch.hops import Request
 from pagewatch.lastmod import latest
 from pagewatch.model import Links, Pause, Plan, RobotsRecord, Settings, Verified
@@ -30,9 +32,51 @@ from pagewatch.urls import credentials, normalise_url, origin_of
 MOST_THREADS = 32
 LONGEST_VERIFYING = 60.0  # seconds
 LONGEST_HINT = 5.0  # seconds per read: a hint that takes longer spares nothing
+READERS = 2
 ROBOTS_ACCEPT = "text/plain,*/*;q=0.8"
 
+T = TypeVar("T")
 Fetch = tuple[Plan, ...]  # the watches that share a request
+
+
+class Readers:
+    """Two threads in which bodies are read while those of the hosts wait: more are no faster, and the memory that
+    parsing takes stays with each thread that has done it."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]] | None] = queue.SimpleQueue()
+        self._missing, self._lock = READERS, threading.Lock()
+
+    def __call__(self, read: Callable[[], T]) -> T:
+        """What `read` gives, which raises nothing."""
+        with self._lock:
+            if self._missing:
+                self._missing -= 1
+                self._begin()
+        found: queue.SimpleQueue[T] = queue.SimpleQueue()
+        self._waiting.put((read, found))
+        return found.get()
+
+    def meanwhile(self, ask: Ask) -> Ask:
+        """`ask` for what is read here: while it waits for the web, another thread reads in its place."""
+
+        def wait(url: str) -> Answer:
+            self._begin()
+            try:
+                return ask(url)
+            finally:
+                self._waiting.put(None)
+
+        return wait
+
+    def _begin(self) -> None:
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while (item := self._waiting.get()) is not None:
+            read, found = item
+            found.put(read())
+            del item, read, found
 
 
 @dataclass(frozen=True)
@@ -45,6 +89,7 @@ class Web:
     hosts: Politeness
     hinted: Mapping[str, frozenset[str]] = field(default_factory=dict)
     known: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    readers: Readers = field(default_factory=Readers)
 
     def ask(self, plans: Fetch, session: Session) -> Answer:
         """One look's answer, over all its redirects."""
@@ -130,13 +175,13 @@ def hinted(fetches: Iterable[Fetch]) -> Mapping[str, frozenset[str]]:
     return {place: frozenset(urls) for place, urls in pages.items()}
 
 
-def share(settings: Settings, plans: Iterable[Plan]) -> list[Fetch]:
+def share(plans: Iterable[Plan]) -> list[Fetch]:
     """The plans by fetch: watches that ask the same of one URL share it, without validators where theirs differ."""
     fetches: dict[object, list[Plan]] = {}
     for plan in plans:
-        bare = replace(plan, validators=Validators(), accept_encoding="")
-        asked = replace(request_of(settings, (bare,)), url=normalise_url(plan.watch.url), timeout=0.0)
-        key = (asked, credentials(plan.watch.url), bool(plan.watch.robots_reason))
+        watch = plan.watch
+        sent = (watch.headers, watch.body, watch.body_type, credentials(watch.url))
+        key = (normalise_url(watch.url), sent, watch.verify_tls, watch.accept_status, bool(watch.robots_reason))
         fetches.setdefault(key, []).append(plan)
     return [tuple(shared) for shared in fetches.values()]
 

@@ -7,11 +7,11 @@ the same changes. What pages wrote is plain text in it, never markup.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from uuid import NAMESPACE_URL, uuid5
 from xml.etree import ElementTree
 
+from pagewatch.frozen import dataclass
 from pagewatch.model import VERSION
 from pagewatch.notices import LONGEST_NAME, LONGEST_TITLE, harmless, one_line, shortened
 from pagewatch.urls import without_login

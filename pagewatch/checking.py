@@ -6,9 +6,9 @@ from argparse import Namespace
 
 from pagewatch import config, setup
 from pagewatch.config import Configuration
-from pagewatch.css import check_selector
 from pagewatch.jsondata import check_path
 from pagewatch.notify import check_target
+from pagewatch.soup import check_selector
 
 
 def checked(configuration: Configuration, file: str) -> Configuration:

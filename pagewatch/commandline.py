@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,13 @@ def parse(arguments: Sequence[str], folder_of_script: Path) -> argparse.Namespac
     words = list(arguments)
     if not words or (words[0] not in COMMANDS and not {"-h", "--help", "--version"} & set(words[:1])):
         words = _with_check(words)
-    options = _parser().parse_args(words)
+    options = _parser(words[:1] if words[0] in COMMANDS else COMMANDS).parse_args(words)
     options.config = Path(getattr(options, "config", None) or folder_of_script / "watches.yaml").absolute()
     options.state = Path(getattr(options, "state", None) or options.config.parent / "state").absolute()
     if options.command == "check" and options.dry_run:  # it is for looking
         options.verbose = True
     options.script = folder_of_script / "monitor.py"
+    options.asleep, options.blocks = (), {}  # watches that need not be read, and where they stand
     options.remarks = ()  # what is unwise but no mistake, found on the way
     options.listened_to = True  # there is a standard output, so far as is known
     options.verbosity = -1 if getattr(options, "quiet", False) else int(getattr(options, "verbose", False))
@@ -57,7 +58,8 @@ def _seconds(text: str) -> float:
     return float(text)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(names: Iterable[str]) -> argparse.ArgumentParser:
+    """For these commands: the others take time, and only the help of all names them."""
     everywhere = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     everywhere.add_argument(
         "--config", metavar="FILE", type=_path, help="the watches (default: watches.yaml beside monitor.py)"
@@ -74,8 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     everywhere.add_argument("--version", action="version", version=f"pagewatch {VERSION}")
     parser = argparse.ArgumentParser(prog="monitor.py", description=ABOUT, parents=[everywhere])
-    commands = parser.add_subparsers(dest="command", metavar="command")
-    for name, (text, arguments) in COMMANDS.items():
+    commands = parser.add_subparsers(dest="command", metavar="command", prog=parser.prog)
+    for name in names:
+        text, arguments = COMMANDS[name]
         command = commands.add_parser(name, help=text, description=text, parents=[everywhere])
         for flags, keywords in arguments:
             command.add_argument(*flags, **keywords)

@@ -7,11 +7,11 @@ both the lines and the octets of a table are bounded, whatever a page may hold.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from html import escape
 from itertools import takewhile
 
+from pagewatch.frozen import dataclass
 from pagewatch.matching import Code, word_codes
 from pagewatch.notices import one_line, shortened
 

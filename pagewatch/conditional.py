@@ -7,11 +7,11 @@ a week a look is made without them (the audit), and that a server whose 304 hid 
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pagewatch import fingerprint
 from pagewatch.answers import NotModified, Observation, Validators
+from pagewatch.frozen import replace
 from pagewatch.model import Plan, Settings, Watch, WatchState
 
 AUDIT_AFTER = timedelta(days=6)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 
 from pagewatch import amounts
 from pagewatch.answers import Amount, Extract, Item
 from pagewatch.fingerprint import collapse, item_amounts, regex
+from pagewatch.frozen import replace
 from pagewatch.model import Change, Watch, WatchState
 
 STEP = "changed_by"

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from pagewatch import document, keys, top_level, values
 from pagewatch.document import Broken, Node, Scalar, Wrong
 from pagewatch.environment import fill, read_environment_file, secrets, without_password
 from pagewatch.errors import ConfigError
+from pagewatch.frozen import dataclass
 from pagewatch.keys import Entry
 from pagewatch.model import STDOUT, Problem, Settings, Watch, split_attribute
 from pagewatch.values import duration
@@ -24,6 +25,7 @@ from pagewatch.values import duration
 __all__ = ["Configuration", "Place", "check", "duration", "line", "load", "read_environment_file"]
 
 SHORTEST_SECRET = 4  # shorter ones would blot out ordinary words
+PLAIN = re.compile(r"[#.]?[A-Za-z][A-Za-z0-9_-]{0,99}")
 UNNAMED = re.compile(r"watch [0-9]+")
 NOBODY = "no target is left that can be used, so nobody would be told: mend one of them, or take notify out"
 NO_WATCHES = "there are no watches: add watches: and below it a list, each with a name and a url"
@@ -47,7 +49,8 @@ class Configuration:
 
     `watches` are the good ones, `problems` those of the others and of single targets. `names` are all watches of the
     file and `declared` all its targets with their lines, the broken ones too: what is remembered of them is kept.
-    `variables` are the ${NAME} used, set or not; `secrets` must never be shown.
+    `variables` are the ${NAME} used, set or not; `secrets` must never be shown. `blocks` are the
+    lines of watches that can be left out when the file is read again (`document.blocks`).
     """
 
     settings: Settings
@@ -58,6 +61,7 @@ class Configuration:
     variables: frozenset[str]
     secrets: frozenset[str] = field(repr=False)
     places: tuple[Place, ...] = field(repr=False)
+    blocks: Mapping[int, int] = field(repr=False)
 
     def broken(self) -> list[Problem]:
         """The first problem of each watch that is left out."""
@@ -94,6 +98,7 @@ def load(data: bytes, *, file: str, environment: Mapping[str, str]) -> Configura
         variables=frozenset(used),
         secrets=secrets([*values_used, settings.ping], settings.targets, found.watches),
         places=tuple(found.places),
+        blocks=document.blocks(data, root, "watches"),
     )
 
 
@@ -133,6 +138,12 @@ def check(
         raise ConfigError(_lines([*nobody, *problems], file), settings)
     good = tuple(watch for watch in configuration.watches if watch.name not in wrong)
     return replace(configuration, settings=settings, watches=good, problems=tuple(problems))
+
+
+def needs_checkers(configuration: Configuration) -> bool:
+    """Whether there is something that only `check` can find wrong: no name, #id or .class alone can be."""
+    plain = all(place.kind == "selector" and PLAIN.fullmatch(place.text) for place in configuration.places)
+    return bool(configuration.declared) or not plain
 
 
 def line(problem: Problem, file: str) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from pagewatch.frozen import dataclass
 
 MOST = 50  # cookies
 LONGEST = 4096  # characters of name and value

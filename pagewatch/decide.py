@@ -8,7 +8,6 @@ between.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pagewatch import baselines, conditional, conditions, diff, fingerprint, notices, schedule
@@ -26,6 +25,7 @@ from pagewatch.answers import (
     Unaltered,
 )
 from pagewatch.baselines import moved
+from pagewatch.frozen import replace
 from pagewatch.model import (
     MUTED,
     Baseline,

@@ -12,9 +12,11 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+
+from pagewatch.frozen import dataclass
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Harbour Hall: tickets</title></head>

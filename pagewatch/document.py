@@ -23,9 +23,14 @@ FASTEST: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
 KINDS = {"SequenceNode": "a list", "MappingNode": "a mapping"}
 GLUED = re.compile(r"[ \t]*,?[ \t]+(#[^\s#].*)")  # `# a remark` has a space, `#price` has none
-FORBIDDEN = re.compile(r"[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # YAML 1.1 §5.1
+FORBIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")  # not in YAML 1.1 §5.1
+DASH = re.compile(r"(?<=- ).*", re.DOTALL)  # behind the beginning of an item
 # A key at the top, with all that belongs to it.
 BLOCK = re.compile(r"(?m)^([\w-]+):.*\n?(?:(?:[ \t#-].*)?\n)*(?:[ \t#-].+)?")
+
+
+# What makes items of a list depend on each other (an anchor), or the count of lines on what counts them.
+TANGLED = re.compile(r"[\s\[{,]&\S|[\r\x85\u2028\u2029]")
 
 
 class Wrong(Exception):
@@ -100,6 +105,31 @@ def salvage(data: bytes, keys: Iterable[str]) -> Mapping:
             except Wrong:
                 continue
     return Mapping(tuple(found), 1, False)
+
+
+def blocks(data: bytes, root: Mapping, key: str) -> dict[int, int]:
+    """The lines of each item of the list under a top-level key, the first and the last, where `without` can take them
+    out and leaves all else as it is. Items with a ${NAME} are not among them."""
+    node = next((node for name, node in root.entries if name.text == key), None)
+    text = data.decode("utf-8", "replace")
+    if not isinstance(node, Sequence) or not node.items or node.flow or root.flow or TANGLED.search(text):
+        return {}
+    lines = text.split("\n")
+    firsts = [item.line for item in node.items]
+    below = (name.line for name, _ in root.entries if name.line > firsts[-1])
+    ends = [*firsts[1:], min(below, default=len(lines) + 1)]
+    if len({DASH.sub("", lines[first - 1]) for first in firsts}) != 1 or firsts != sorted(set(firsts)):
+        return {}
+    spans = zip(firsts, ends, strict=True)
+    return {first: end - 1 for first, end in spans if not any("${" in line for line in lines[first - 1 : end - 1])}
+
+
+def without(data: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
+    """The file with these lines, first and last, made remarks: every other line keeps its number."""
+    lines = data.split(b"\n")
+    for first, last in spans:
+        lines[first - 1 : last] = [b"#"] * (last - first + 1)
+    return b"\n".join(lines)
 
 
 # ------------------------------------------------------------------------------------------------- bytes to YAML

@@ -12,11 +12,11 @@ from collections.abc import Collection, Mapping
 from itertools import count
 
 from pagewatch import config
-from pagewatch.css import check_selector
 from pagewatch.errors import ConfigError
 from pagewatch.jsondata import check_path
 from pagewatch.model import Watch
 from pagewatch.notices import harmless, one_line
+from pagewatch.soup import check_selector
 
 LONGEST_NAME = 60
 HEAD = "watches:\n"

@@ -115,7 +115,9 @@ def _filled(scalar: Scalar, environment: Mapping[str, str], used: set[str]) -> N
 
 def without_password(url: str) -> str:
     """The URL as it may be shown: on one line, no password in its user part."""
-    clean = "".join(character if character.isprintable() else "\ufffd" for character in url.strip())
+    clean = url.strip()
+    if not clean.isprintable():
+        clean = "".join(character if character.isprintable() else "\ufffd" for character in clean)
     return re.sub(r"//([^/?#@:]*):[^/?#]*@", r"//\1@", clean, count=1)
 
 

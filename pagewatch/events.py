@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import datetime
 
 from pagewatch import diff
 from pagewatch.answers import FetchFailed, Missing, NotModified, Observation, Outcome
+from pagewatch.frozen import replace
 from pagewatch.model import Decision, Event, Plan
 
 VERSIONS = ("baseline", "changed")  # the outcomes with which something new was seen

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
 from pagewatch import hops
 from pagewatch.answers import Answer, Deferred, Disallowed, FetchFailed, NotModified, Verdict
 from pagewatch.content_coding import decode, unpack_undeclared
+from pagewatch.frozen import replace
 from pagewatch.hops import Hop, Request
 from pagewatch.http_headers import Fields, content_codings, media_type
 

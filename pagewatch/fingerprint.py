@@ -31,6 +31,8 @@ _RECIPE = frozenset(
 )
 _DEFAULTS = {f.name: f.default for f in fields(Watch) if f.default is not MISSING}
 
+_JSON = json.JSONEncoder(sort_keys=True, default=bytes.hex)
+
 # Dropped everywhere: controls but white space, soft hyphen, zero-width space, word joiner, byte order mark.
 _CONTROLS = "\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
 _UNPRINTED = re.compile(f"[{_CONTROLS}\xad\u180e\u200b\u2060-\u2064\ufeff\ufff9-\ufffb\ufffe\uffff]")
@@ -118,16 +120,23 @@ def _number(amount: Amount) -> tuple[str, ...]:
 
 def recipe(watch: Watch) -> str:
     """A short hash of all that changes what is fingerprinted; another recipe means a new baseline and no validators."""
-    given = {name: value for name in _RECIPE if (value := getattr(watch, name)) != _DEFAULTS.get(name)}
+    values = vars(watch)
+    given = {name: value for name in _RECIPE if (value := values[name]) != _DEFAULTS.get(name)}
     given["url"] = without_login(watch.url)
     return f"{SCHEME}-{_sha256(given)[:16]}"
 
 
 def request_digest(watch: Watch, settings: Settings) -> str:
     """A short hash of how the content is asked for and when it is believed; another one only drops the validators."""
-    headers = [(name.lower(), value) for name, value in watch.headers]
-    believed = [watch.accept_status, watch.expect, watch.reject, watch.if_missing]
-    return _sha256([headers, credentials(watch.url), settings.user_agent, watch.verify_tls, believed])[:16]
+    headers = tuple([(name.lower(), value) for name, value in watch.headers])
+    believed = (watch.accept_status, watch.expect, watch.reject, watch.if_missing)
+    return _short_hash((headers, credentials(watch.url), settings.user_agent, watch.verify_tls, believed))
+
+
+@lru_cache(maxsize=256)
+def _short_hash(content: object) -> str:
+    """Most watches are asked for in the same way."""
+    return _sha256(content)[:16]
 
 
 def body_digest(representation: Representation) -> str:
@@ -137,5 +146,4 @@ def body_digest(representation: Representation) -> str:
 
 
 def _sha256(content: object) -> str:
-    text = json.dumps(content, sort_keys=True, default=bytes.hex)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return hashlib.sha256(_JSON.encode(content).encode("ascii")).hexdigest()

@@ -19,7 +19,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import chain, count
 from pathlib import Path
@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 
 from pagewatch.answers import Extract
 from pagewatch.errors import StateError, reason
+from pagewatch.frozen import dataclass
 from pagewatch.model import MUTED, Event, Told
 from pagewatch.records import decode, dumps, encode, peek, time_text, time_value
 
@@ -110,7 +111,8 @@ def _add(path: Path, events: Sequence[Event], told: Sequence[Told]) -> None:
         with closing(_connect(path)) as connection, _transaction(connection, path):
             for event, text in zip(decided, contents, strict=True):
                 if text is not None:
-                    _insert(connection, "version", event, _stored(connection, text))
+                    number = _last_number(connection, "version", event.watch_id) + 1
+                    _insert(connection, "version", event, number, _stored(connection, text))
             _insert_last(connection, "event", decided)
             _insert_last(connection, "told", told)
 
@@ -124,14 +126,16 @@ def _stored(connection: sqlite3.Connection, text: bytes) -> object:
     return connection.execute(query, (digest, zlib.compress(text))).lastrowid
 
 
-def _insert(connection: sqlite3.Connection, table: str, row: Event | Told, *more: object) -> None:
-    """As the watch's next in a table, unless it is there."""
-    places = "?, " * len(more)
-    connection.execute(
-        f"INSERT OR IGNORE INTO {table}"
-        f" SELECT {places}?, coalesce(max(number), 0) + 1, ?, ? FROM {table} WHERE watch = ?",
-        (*more, row.watch_id, _key(row), dumps(encode(row)), row.watch_id),
-    )
+def _last_number(connection: sqlite3.Connection, table: str, watch_id: str) -> int:
+    found = connection.execute(f"SELECT max(number) FROM {table} WHERE watch = ?", (watch_id,)).fetchone()
+    return found[0] or 0
+
+
+def _insert(connection: sqlite3.Connection, table: str, row: Event | Told, number: int, *more: object) -> int:
+    """Under this number, the watch's next, unless it is there; how many rows that was."""
+    values = (*more, row.watch_id, number, _key(row), dumps(encode(row)))
+    places = ", ".join("?" * len(values))
+    return connection.execute(f"INSERT OR IGNORE INTO {table} VALUES ({places})", values).rowcount
 
 
 def _insert_last(connection: sqlite3.Connection, table: str, rows: Sequence[Event] | Sequence[Told]) -> None:
@@ -141,12 +145,11 @@ def _insert_last(connection: sqlite3.Connection, table: str, rows: Sequence[Even
     for row in rows:
         of_watch[row.watch_id].append(row)
     for watch_id, its in of_watch.items():
+        last = _last_number(connection, table, watch_id)
         for row in its[-KEPT:]:
-            _insert(connection, table, row)
-        connection.execute(
-            f"DELETE FROM {table} WHERE watch = ? AND number <= (SELECT max(number) FROM {table} WHERE watch = ?) - ?",
-            (watch_id, watch_id, KEPT),
-        )
+            last += _insert(connection, table, row, last + 1)
+        if last > KEPT:
+            connection.execute(f"DELETE FROM {table} WHERE watch = ? AND number <= ?", (watch_id, last - KEPT))
 
 
 def _key(row: Event | Told) -> bytes:

@@ -11,11 +11,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from pagewatch.errors import StateError, reason
+from pagewatch.frozen import dataclass
 
 if sys.platform == "win32":
     import msvcrt

@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bs4 import BeautifulSoup
-from bs4.builder import TreeBuilder
-from bs4.element import NamespacedAttribute
 from lxml import etree  # type: ignore[import-untyped]
 
 from pagewatch import css
 from pagewatch.answers import FetchFailed
+from pagewatch.frozen import dataclass
 from pagewatch.http_headers import is_xml
+
+if TYPE_CHECKING:
+    from pagewatch.soup import Soup
 
 Node = Any  # an lxml element: lxml has no types
 
@@ -43,7 +44,7 @@ _REFERENCE = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{0,30}
 _BEFORE_DOCTYPE = re.compile(r"\s*(<!--|<\?)")
 _END_OF_PAGE = re.compile(r"(?i)</(?:body|html)\s*>")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Tree:
     def find(self, selector: str) -> list[Node]:
         """The elements that match, in document order. What stands in a <template> is not part of an HTML document."""
         path = None if self.xml else css.xpath(selector)
-        found = self._find_in_soup(selector) if path is None else path(self.root)
+        found = self._soup.find(selector) if path is None else path(self.root)
         return [element for element in found if self.xml or next(element.iterancestors("template"), None) is None]
 
     def reread(self) -> Tree:
@@ -75,20 +76,11 @@ class Tree:
             element.text = (element.text or "").replace(f"<{_UNKNOWN}", "<").replace(f"</{_UNKNOWN}", "</")
         return Tree(root, self.text)
 
-    def _find_in_soup(self, selector: str) -> list[Node]:
-        soup, builder = self._soup_with_text if css.asks_text(selector) else self._soup
-        tags = css.compiled(selector, tuple(sorted(builder.prefixes))).select(soup)
-        return [builder.elements[id(tag)] for tag in tags]
-
     @cached_property
-    def _soup(self) -> tuple[BeautifulSoup, _SoupOfTree]:
-        builder = _SoupOfTree(self, texts=False)
-        return BeautifulSoup("", builder=builder), builder
+    def _soup(self) -> Soup:
+        from pagewatch.soup import Soup
 
-    @cached_property
-    def _soup_with_text(self) -> tuple[BeautifulSoup, _SoupOfTree]:
-        builder = _SoupOfTree(self, texts=True)
-        return BeautifulSoup("", builder=builder), builder
+        return Soup(self.root, self.xml)
 
 
 def parse(text: str, media_type: str = "text/html") -> Tree | FetchFailed:
@@ -110,9 +102,23 @@ def _has_flood(text: str) -> bool:
     """Whether a tag has so many attributes that reading them, which is quadratic in lxml, would take minutes."""
     if len(text) < SHORTEST_FLOOD:
         return False
-    long_parts = (part for part in text.split(">") if len(part) >= SHORTEST_FLOOD)
-    tags = (part[part.rfind("<") :].split() for part in long_parts)
+    tags = (part[part.rfind("<") :].split() for part in _long_parts(text))
     return any(len(words) > MOST_ATTRIBUTES and _OPENING.match(words[0]) for words in tags if words)
+
+
+def _long_parts(text: str) -> Iterator[str]:
+    """What stands between two `>` that are far apart. It is looked for backwards from where the next could be at the
+    latest, so that most of the text is jumped over."""
+    at = 0
+    while at + SHORTEST_FLOOD <= len(text):
+        last = text.rfind(">", at, at + SHORTEST_FLOOD)
+        if last >= 0:
+            at = last + 1
+            continue
+        end = text.find(">", at + SHORTEST_FLOOD)
+        end = len(text) if end < 0 else end
+        yield text[at:end]
+        at = end + 1
 
 
 def declares_entities(text: str) -> bool:
@@ -219,58 +225,3 @@ def _xml(text: str) -> Tree | FetchFailed:
     for element in root.iter(f"{_XHTML}*"):
         element.tag = element.tag[len(_XHTML) :]
     return Tree(root, text)
-
-
-# ------------------------------------------------------------------------------------------------ trees and soups
-
-
-class _SoupOfTree(TreeBuilder):
-    """Feeds a soup from a tree instead of from text. `elements` has the element that each tag stands for.
-
-    Without `texts`, which few selectors ask for, it takes half the time.
-    """
-
-    def __init__(self, tree: Tree, texts: bool) -> None:
-        super().__init__(multi_valued_attributes={}, string_containers={})
-        self.tree = tree
-        self.texts = texts
-        self.is_xml = tree.xml
-        self.elements: dict[int, Node] = {}
-        self.prefixes = {""} if tree.xml else set[str]()
-
-    def feed(self, markup: object) -> None:
-        assert self.soup is not None
-        for event, element in etree.iterwalk(self.tree.root, events=("start", "end")):
-            name, prefix = self._name(element)
-            if event == "start":
-                tag = self.soup.handle_starttag(name, prefix, None, self._attributes(element))
-                self.elements[id(tag)] = element
-                self._add(element.text)
-            else:
-                self.soup.handle_endtag(name)
-                self._add(element.tail)
-
-    def _add(self, text: str | None) -> None:
-        if self.texts and self.soup is not None:
-            self.soup.handle_data(text or "")
-
-    def _name(self, element: Node) -> tuple[str, str]:
-        """A prefix serves as its own namespace: selectors name what is written, whatever the prefix is bound to."""
-        if not self.tree.xml:
-            return element.tag, ""
-        prefix = element.prefix or ""
-        self.prefixes.add(prefix)
-        return etree.QName(element).localname, prefix
-
-    def _attributes(self, element: Node) -> Any:
-        if not self.tree.xml:
-            return dict(element.attrib)
-        return {self._attribute_name(element, name): value for name, value in element.attrib.items()}
-
-    def _attribute_name(self, element: Node, name: str) -> str:
-        if not name.startswith("{"):
-            return name
-        qualified = etree.QName(name)
-        prefix = next((prefix for prefix, uri in element.nsmap.items() if prefix and uri == qualified.namespace), "xml")
-        self.prefixes.add(prefix)
-        return NamespacedAttribute(prefix, qualified.localname, prefix)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from pagewatch import diff
 from pagewatch.answers import Item
+from pagewatch.frozen import dataclass
 from pagewatch.model import Change, Notice, Result
 from pagewatch.notices import harmless, one_line
 
@@ -151,9 +151,9 @@ def message(notice: Notice, style: Style) -> str:
     return style.clean(f"{notice.title}\n{notice.body}{failed}\n")
 
 
-def summary(results: Iterable[Result], avoided: int, unsent: int, style: Style) -> str:
-    """The last line: what each layer saved. "" where this style does not print it."""
-    counts = Counter(result.outcome for result in results)
+def summary(counts: Mapping[str, int], avoided: int, unsent: int, style: Style) -> str:
+    """The last line: what each layer saved. "" where this style does not print it. `counts` are watches by outcome."""
+    counts = Counter(counts)
     if style.form == "json":
         known = {outcome: counts[outcome] for outcome in ORDER if counts[outcome]}
         return json.dumps(

@@ -1,9 +1,9 @@
 """Is there anything to do at all? The short answer to a scheduled run in which nothing is due.
 
-A scheduler asks every few minutes, and nearly always the answer is no. Each run leaves a note of when something will
-be due again, and what would be printed until then. It counts only while the configuration, its environment and
-state.json are byte for byte those it was written for and the clock stands between its two times; otherwise the whole
-program decides. It imports almost nothing.
+A scheduler asks every few minutes, and nearly always the answer is no. Each run leaves a note of when each watch will
+be due again. It counts only while the configuration, its environment and state.json are byte for byte those it was
+written for and the clock has not gone back; otherwise the whole program decides. While nothing is due, the run ends
+here; when a few watches are, the others need not be read. It imports almost nothing.
 """
 
 from __future__ import annotations
@@ -14,10 +14,26 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 FILE = "quiet.txt"  # JSON, but nothing of value: no one need keep a damaged one
-FIELDS = {"config": str, "variables": list, "state": list, "from": float, "until": float, "status": int, "lines": list}
+FIELDS = {
+    **{"config": str, "variables": list, "state": list, "from": float, "until": float, "status": int},
+    **{"form": dict, "rows": list, "summary": dict},
+}
+
+
+class Row(NamedTuple):
+    """One watch as it is while nothing happens. The first four are shown; `due` is a time since the epoch; `first` and
+    `last` are its lines in the configuration, `last` is 0 where they must be read whether it is due or not."""
+
+    watch: str
+    url: str
+    outcome: str
+    next_check: str | None
+    due: float
+    first: int
+    last: int
 
 
 def status(arguments: list[str], folder_of_script: str, environment: Mapping[str, str]) -> int | None:
@@ -26,16 +42,14 @@ def status(arguments: list[str], folder_of_script: str, environment: Mapping[str
     if options is None or sys.stdout.isatty():
         return None
     config, folder, as_json = options
-    note = _note(folder)
-    if note is None or not note["from"] <= time.time() < note["until"]:
-        return None
-    if note["config"] != digest(files_digest(config), note["variables"], environment) or note["state"] != _stamp(
-        folder
-    ):
+    now = time.time()
+    note = read(folder, config, environment, now)
+    if note is None or now >= note["until"]:
         return None
     if as_json:
+        rows = (note["form"] | dict(zip(Row._fields[:4], row, strict=False)) for row in note["rows"])
         try:
-            sys.stdout.write("".join(f"{line}\n" for line in note["lines"]))
+            sys.stdout.write("".join(f"{json.dumps(line)}\n" for line in (*rows, note["summary"])))
             sys.stdout.flush()
         except OSError:  # nobody reads it
             os._exit(int(note["status"]))
@@ -61,17 +75,29 @@ def _options(arguments: list[str], folder_of_script: str) -> tuple[str, str, boo
     return config, values.get("--state") or os.path.join(os.path.dirname(os.path.abspath(config)), "state"), as_json
 
 
+def read(folder: str, config: str, environment: Mapping[str, str], now: float) -> dict[str, Any] | None:
+    """The note, its values by `FIELDS`; None where there is none that counts."""
+    note = _note(folder)
+    if note is None or now < note["from"] or note["state"] != _stamp(folder):
+        return None
+    return note if note["config"] == digest(files_digest(config), note["variables"], environment) else None
+
+
 def write(
-    folder: str, config: tuple[str, list[str]], times: tuple[float, float], status: int, lines: list[str]
+    folder: str,
+    config: tuple[str, list[str]],
+    times: tuple[float, float],
+    status: int,
+    printed: tuple[dict[str, Any], list[Row], dict[str, Any]],
 ) -> None:
-    """Leaves the note after a run. `config` is its digest and the variables in it. A note that cannot be written is
-    no loss."""
-    values = (*config, _stamp(folder), *times, status, lines)
+    """Leaves the note after a run. `config` is its digest and the variables in it; `printed` are the form of all rows,
+    the rows and the summary of a run with --json. A note that cannot be written is no loss."""
+    values = (*config, _stamp(folder), *times, status, *printed)
     try:
         with open(
             os.open(os.path.join(folder, FILE), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8"
         ) as file:
-            json.dump(dict(zip(FIELDS, values, strict=True)), file)
+            file.write(json.dumps(dict(zip(FIELDS, values, strict=True))))
     except OSError:
         pass
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 from pagewatch.answers import Ask, Extract, FetchFailed, NoMatch
 from pagewatch.fingerprint import collapse, normalise
+from pagewatch.frozen import dataclass
 from pagewatch.model import Watch
 
 

@@ -13,12 +13,13 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from datetime import datetime, timedelta, timezone
 from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pagewatch.answers import Amount, Extract, Item, Validators
+from pagewatch.frozen import dataclass
 from pagewatch.model import Baseline, Candidate, Episode, Pause
 
 VERSION = 1  # of the document: a higher one is not touched
@@ -40,9 +41,9 @@ def dumps(record: object) -> bytes:
 
 def encode(value: object, kind: type | None = None) -> dict[str, Any]:
     """The record of a dataclass (of the part that `kind` declares): the fields that differ from their default."""
-    record = {}
+    record, given = {}, vars(value)
     for name, (default, codec) in _plan(kind or type(value)).items():
-        if (field := getattr(value, name)) != default:
+        if (field := given[name]) is not default and field != default:
             record[name] = codec.encode(field)
     return record
 

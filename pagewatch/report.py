@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from html import escape
 
 from pagewatch import plots
 from pagewatch.comparison import Compared, table
+from pagewatch.frozen import dataclass
 from pagewatch.notices import LONGEST_TITLE, one_line
 from pagewatch.plots import Point
 from pagewatch.schedule import span

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pagewatch.answers import Verdict
+from pagewatch.frozen import dataclass
 from pagewatch.urls import normalise_url, origin_of, without_dot_segments
 
 LIMIT = 512 * 1024  # RFC 9309 §2.5: at least 500 KiB
@@ -48,20 +49,27 @@ class Group:
 
 @dataclass(frozen=True)
 class Robots:
-    """A robots.txt: its groups by product token in lower case, and the sitemaps that it names."""
+    """A robots.txt: its sections by product token in lower case, and the sitemaps that it names. Few of its groups are
+    ever asked for: `made` has those that were."""
 
-    groups: Mapping[str, Group]
+    sections: Mapping[str, list[_Section]]
     sitemaps: tuple[str, ...] = ()
+    made: dict[str, Group] = field(default_factory=dict, repr=False, compare=False)
 
     def verdict(self, product_token: str, url: str) -> Verdict:
         """May this product ask for `url`? The longest matching rule decides; of two as long, allow (§2.2.2)."""
-        group = self.groups.get(product_token.lower()) or self.groups.get("*")
+        group = self._group(product_token.lower()) or self._group("*")
         if group is None:
             return Verdict(True)
         rule = _most_specific(group, _target(url))
         if rule is None:
             return Verdict(True, group=group.token, crawl_delay=group.crawl_delay)
         return Verdict(rule.allow, rule.written, rule.line, group.token, group.crawl_delay)
+
+    def _group(self, token: str) -> Group | None:
+        if token in self.sections and token not in self.made:
+            self.made[token] = _merged(token, self.sections[token])
+        return self.made.get(token)
 
 
 def parse(body: bytes) -> Robots:
@@ -71,8 +79,7 @@ def parse(body: bytes) -> Robots:
         name, colon, value = line.partition(b"#")[0].partition(b":")
         if colon:
             reader.record(number, name.strip(b" \t").lower(), value.strip(b" \t"))
-    groups = {token: _merged(token, sections) for token, sections in reader.named.items()}
-    return Robots(groups, tuple(reader.sitemaps))
+    return Robots(reader.named, tuple(reader.sitemaps))
 
 
 def clip(body: bytes) -> bytes:
@@ -98,9 +105,10 @@ def origin(url: str) -> str:
 
 @dataclass
 class _Section:
-    """User-agent lines that stand together, as written by token, and what follows them."""
+    """User-agent lines that stand together, as written by token, and what follows them: whether a rule allows, its
+    value, its line."""
 
-    rules: list[Rule]
+    rules: list[tuple[bool, bytes, int]]
     tokens: dict[str, str] = field(default_factory=dict)
     delay: float | None = None
 
@@ -124,7 +132,7 @@ class _Reader:
         elif name in (b"allow", b"disallow"):
             self._last = "rule"
             if value:
-                self._section.rules.append(_rule(name == b"allow", value, line))
+                self._section.rules.append((name == b"allow", value, line))
         elif name == b"crawl-delay":
             self._crawl_delay(value)
         elif name == b"sitemap" and value:
@@ -158,9 +166,10 @@ def _text(octets: bytes) -> str:
 
 
 def _merged(token: str, sections: list[_Section]) -> Group:
-    rules = {id(section.rules): section.rules for section in sections}  # each once: a section may come often, or share
+    written = {id(section.rules): section.rules for section in sections}  # each once: one may come often, or be shared
+    rules = tuple([_rule(*rule) for rule in section] for section in written.values())
     delays = [section.delay for section in sections if section.delay is not None]
-    return Group(sections[0].tokens[token], tuple(rules.values()), max(delays, default=None))
+    return Group(sections[0].tokens[token], rules, max(delays, default=None))
 
 
 def _most_specific(group: Group, target: bytes) -> Rule | None:

@@ -14,14 +14,16 @@ import queue
 import sys
 import time
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from datetime import datetime, timedelta
 
 from pagewatch import notices, output
 from pagewatch.answers import FetchFailed, Outcome
 from pagewatch.errors import StateError
+from pagewatch.frozen import dataclass, replace
 from pagewatch.memory import Memory
 from pagewatch.model import (
     STDOUT,
@@ -70,7 +72,8 @@ class Run:
     """One run. `decided` and `posted` are seconds of the monotonic clock: when the oldest decision was made that is
     not saved, and when the oldest notice was saved that nobody has begun to send; 0 for none. `send` is
     `notify.deliver`, `keep` is `history.write` for its folder, `publish` is `publishing.write_feed`. `definitions`
-    are the watches that are asked for (`watches`) and the others of the file."""
+    are the watches that are asked for (`watches`) and the others of the file. `edited` are names of watches whose
+    definition was."""
 
     memory: Memory
     options: Namespace
@@ -99,6 +102,7 @@ class Run:
     online: bool = False
     in_progress: bool = False
     avoided: int = 0
+    edited: set[str] = field(default_factory=set)
     status: int = 0
 
     def enter(self, decision: Decision, event: Event | None = None) -> None:
@@ -149,8 +153,9 @@ class Run:
     def _show_progress(self, clock: float) -> None:
         """On a terminal, once a run has become a long one: how far it is, on a line that the next row takes."""
         if self.style.form == "terminal" and self.style.verbosity >= 0 and clock >= self.began + LONG_RUN:
-            done = len(self.results) + len(self.unsaved)
-            print(f"\r{done} of {len(self.watches)} watches \x1b[K", end="", file=sys.stderr, flush=True)
+            done, asleep = len(self.results) + len(self.unsaved), len(self.options.asleep)
+            said = f"{done + asleep} of {len(self.watches) + asleep} watches"
+            print(f"\r{said} \x1b[K", end="", file=sys.stderr, flush=True)
             self.in_progress = True
 
     def _end_progress(self) -> None:
@@ -304,7 +309,9 @@ class Run:
         unsent = self.deliverable()
         unprinted = [notice for notice in self.memory.outbox if notice.target == STDOUT]
         self._end_progress()
-        self._print(output.summary(self.results, self.avoided, len(unsent), self.style))
+        counts = Counter(result.outcome for result in self.results)
+        counts["not-due"] += len(self.options.asleep)
+        self._print(output.summary(counts, self.avoided, len(unsent), self.style))
         states = (self.memory.find(watch.name) for watch in self.watches)
         told = any(past is not None and past.episode is not None and past.episode.told for past in states)
         told = told or self.memory.offline_told

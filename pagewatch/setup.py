@@ -7,26 +7,59 @@ import sys
 import sysconfig
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from pagewatch import config, output, quiet
+from pagewatch import config, document, output, quiet
 from pagewatch.config import Configuration
 from pagewatch.environment import read_environment_file
 from pagewatch.errors import ConfigError, reason
 from pagewatch.model import VERSION
 
 
-def read_configuration(options: Namespace) -> Configuration:
-    """watches.yaml without the expensive checks. What the environment has counts before `.env`. Raises ConfigError."""
+def read_configuration(options: Namespace, awake_at: datetime | None = None) -> Configuration:
+    """watches.yaml without the expensive checks. What the environment has counts before `.env`. Raises ConfigError.
+
+    With `awake_at` watches are not read that will not be due then, as far as the last run's note knows: their rows are
+    `options.asleep`, and `options.blocks` the lines of all.
+    """
     path, environment = options.config, options.environment
+    note = None if awake_at is None else _note(options, awake_at)
     options.files = quiet.files_digest(str(path))
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError([f"{path} cannot be read: {reason(error)}"]) from error
+    if note is not None and quiet.digest(options.files, note["variables"], environment) != note["config"]:
+        note = None  # edited just now
+    if awake_at is not None and note is not None:
+        data = _without_sleepers(data, note, options, awake_at)
     configuration = config.load(data, file=path.name, environment={**_dot_env(options), **environment})
+    if note is not None:
+        names = (*configuration.names, *(row.watch for row in options.asleep))
+        configuration = replace(configuration, names=names, variables=frozenset(note["variables"]))
     options.secrets = configuration.secrets
     return configuration
+
+
+def is_scheduled(options: Namespace) -> bool:
+    """Whether only what is due is asked for, and nothing is printed of the others."""
+    asked = options.command != "check" or options.now or options.names or options.json
+    return not asked and options.verbosity <= 0
+
+
+def _note(options: Namespace, now: datetime) -> dict[str, Any] | None:
+    return quiet.read(str(options.state), str(options.config), options.environment, now.timestamp())
+
+
+def _without_sleepers(data: bytes, note: dict[str, Any], options: Namespace, now: datetime) -> bytes:
+    """The first watch of the file is never asleep: a file without watches is another."""
+    rows = [quiet.Row(*row) for row in note["rows"]]
+    options.asleep = tuple(row for row in rows[1:] if row.last and now.timestamp() < row.due)
+    options.blocks = {row.first: row.last for row in rows}
+    return document.without(data, [(row.first, row.last) for row in options.asleep])
 
 
 def _dot_env(options: Namespace) -> Mapping[str, str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import cast
 
@@ -27,6 +26,7 @@ from pagewatch.answers import (
 from pagewatch.content_coding import unpack_undeclared
 from pagewatch.doubts import CHALLENGED, doubt
 from pagewatch.fingerprint import body_digest, collapse, fingerprint, recipe
+from pagewatch.frozen import dataclass, replace
 from pagewatch.http_headers import is_xml
 from pagewatch.model import Baseline, Candidate, Watch
 from pagewatch.reading import Body, Reader
@@ -111,7 +111,8 @@ def _seen(
     if isinstance(reading, FetchFailed):
         return reading
     body = Body(watch, reading.text, answer.media_type, answer.url, baseline.extract if baseline else None, ask)
-    content = reader(reading.source)(body)
+    embedded = reading.source == "page" and watch.path
+    content = reader("embedded" if embedded else reading.source)(body)
     if isinstance(content, FetchFailed):
         doubtful = baseline is not None and not watch.source
         return replace(content, reason=content.reason + _other(baseline)) if doubtful else content

@@ -1,16 +1,18 @@
 """What a run tells beside its watches: that the machine is offline, what is wrong in watches.yaml, and, to the next
-runs, that nothing is due."""
+runs, what will be due when."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pagewatch import notices, output, quiet, schedule, setup
 from pagewatch.config import Configuration
-from pagewatch.model import STDOUT, Result
+from pagewatch.model import STDOUT, Result, Watch
 from pagewatch.run import Run
 from pagewatch.urls import without_login
 
@@ -84,7 +86,7 @@ def _well_being(this: Run) -> tuple[str, str]:
         for watch, past in states
         if past.episode is not None and past.episode.told
     ]
-    lines, count = [*broken, *troubled], len(states) + len(broken)
+    lines, count = [*broken, *troubled], len(states) + len(broken) + len(this.options.asleep)
     if not lines:
         return f"{count} watched, all well", ""
     return f"{count} watched, {len(lines)} in trouble", "\n".join(lines)
@@ -100,29 +102,35 @@ def tell_ping(this: Run, reason: str) -> None:
 
 
 def leave_note(this: Run, configuration: Configuration, status: int) -> None:
-    """For the runs in which nothing will be due (`quiet`): until when that is, what they print, and their exit
-    status."""
-    now, until, rows = this.options.clock(), [], []
-    outbox = this.deliverable()
-    said_to_nobody = any(notice.target == STDOUT for notice in this.memory.outbox)
-    if this.settings.ping or status > 1 or said_to_nobody or any(notices.is_due(notice, now) for notice in outbox):
+    """For the next runs (`quiet`): when each watch will be due, and what they print and return while none is."""
+    if status > 1 or this.settings.ping:
         return
-    for watch in this.watches:
-        past = this.state_of(watch)
-        waits = schedule.reason_to_wait(watch, past, this.pause_of(watch), now, force=False)
-        if waits is None:
-            return
-        until.append(schedule.due_at(watch, past, now) or now if waits[0] == "not-due" else waits[1])
-        rows.append(Result(watch.name, without_login(watch.url), waits[0], next_check=waits[1]))
-    until += [notices.due_at(notice) for notice in outbox]
-    until += [due] if (due := heartbeat_due(this)) is not None else []
-    style = replace(this.style, form="json")
-    lines = [*(output.row(row, style) for row in rows), output.summary(rows, 0, len(outbox), style)]
-    read = setup.read_digest(this.options, configuration), sorted(configuration.variables)
+    now, blocks = this.options.clock(), this.options.blocks or configuration.blocks
+    rows = [_row(this, watch, blocks, now) for watch in this.watches]
+    rows = sorted([*rows, *this.options.asleep], key=lambda row: row.first)
+    style, outbox = replace(this.style, form="json"), this.deliverable()
+    summary = output.summary(Counter(row.outcome for row in rows), 0, len(outbox), style)
+    until = [row.due for row in rows] + [notices.due_at(notice).timestamp() for notice in outbox]
+    until += [heartbeat.timestamp()] if (heartbeat := heartbeat_due(this)) is not None else []
+    if any(notice.target == STDOUT for notice in this.memory.outbox):  # which nobody has read
+        until.append(now.timestamp())
     quiet.write(
         str(this.options.state),
-        read,
-        (now.timestamp(), min(until, default=now).timestamp()),
+        (setup.read_digest(this.options, configuration), sorted(configuration.variables)),
+        (now.timestamp(), min(until, default=now.timestamp())),
         status,
-        lines,
+        (json.loads(output.row(Result("", "", "not-due"), style)), rows, json.loads(summary)),
     )
+
+
+def _row(this: Run, watch: Watch, blocks: Mapping[int, int], now: datetime) -> quiet.Row:
+    """A watch may be left unread if it will not be due and nothing else is to be known of it: no trouble, no edit that
+    has not been looked at, nothing that must not be shown."""
+    past = this.state_of(watch)
+    waits = schedule.reason_to_wait(watch, past, this.pause_of(watch), now, force=False)
+    outcome, until = waits or ("not-due", now)
+    due = schedule.due_at(watch, past, now) or now if outcome == "not-due" else until
+    name, url = this.style.clean(watch.name), this.style.clean(without_login(watch.url))
+    plain = (name, url) == (watch.name, watch.url) and not watch.headers and name not in this.edited
+    last = blocks.get(watch.line, 0) if plain and outcome == "not-due" and past.episode is None else 0
+    return quiet.Row(name, url, outcome, output.timestamp(until), due.timestamp(), watch.line, last)

@@ -12,6 +12,7 @@ import base64
 import ipaddress
 import re
 import unicodedata
+from functools import lru_cache
 from urllib.parse import unquote, unquote_to_bytes, urljoin, urlsplit
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -29,6 +30,7 @@ _IGNORED_IN_NAMES = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # UTS #
 _DOTS = str.maketrans("\u3002\uff0e\uff61", "...")  # UTS #46: full stops of other scripts
 
 
+@lru_cache(maxsize=16_384)
 def normalise_url(url: str) -> str:
     """`url` with its host in ASCII and lower case, no default port, no user, no fragment, no dot segments, and each
     octet percent-encoded that must be and none that need not be (RFC 3986 §6.2.2). What it gives it leaves as it is."""

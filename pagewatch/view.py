@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pagewatch.element_text import Elements, attribute_of, is_in, outermost, text_of
 from pagewatch.fingerprint import normalise, without_noise
+from pagewatch.frozen import dataclass
 from pagewatch.markup import Node, Tree
 from pagewatch.model import Watch, split_attribute
 

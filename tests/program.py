@@ -96,7 +96,7 @@ class Program:
         options.clock, options.environment, options.main = self.clock, {}, monitor.main
         with lock.lock(self.state, now=start):
             memory = state.open_memory(self.state, start)
-            keep, publish = partial(monitor.keep, self.state), partial(monitor.publish, self.state)
+            keep, publish = partial(monitor.keep, self.state), partial(monitor.publish, options)
             this = RunAtWork(memory, options, start, monitor.send, keep, publish, setup.style_of(options))
             this = replace(this, **different)
             monitor.take_up(this, monitor.configured(options, memory))

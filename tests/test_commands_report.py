@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from argparse import Namespace
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -381,7 +382,7 @@ def test_killed_before_or_after_the_feed_is_written_the_next_run_has_all_of_it(
 
     def publish(*values: Any) -> None:
         if moment == "after":
-            monitor.publish(program.state, *values)
+            monitor.publish(Namespace(state=program.state, asleep=()), *values)
         os._exit(9)
 
     child = os.fork()

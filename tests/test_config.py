@@ -530,3 +530,19 @@ def test_such_a_pattern_takes_its_watch_out_with_a_line() -> None:
     configuration = config.load(text.encode(), file="watches.yaml", environment={})
     assert "can take for ever" in configuration.problems[0].message
     assert configuration.problems[0].line == 3
+
+
+@pytest.mark.parametrize(
+    ("keys", "needed"),
+    [
+        ("", False),
+        ('select: "#price"', False),
+        ("select: p.b", True),
+        ("path: a", True),
+        ('fields: {a: "b > i"}', True),
+    ],
+)
+def test_the_packages_are_asked_only_about_what_they_can_find_wrong(keys: str, needed: bool) -> None:
+    watches = f"watches: [{{url: 'http://a/', {keys}}}]"
+    assert config.needs_checkers(load(watches)) == needed
+    assert config.needs_checkers(load(f"notify: ntfys://topic\n{watches}"))

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from pagewatch import css, markup
+from pagewatch import config, css, markup, soup, translation
 from pagewatch.markup import Node, Tree
 from tests.tables import Row, table
 
@@ -32,7 +32,7 @@ def tree_of(page: str) -> Tree:
 
 @table("selectors", "wrong")
 def test_what_is_no_selector_is_told_with_its_place(row: Row) -> None:
-    message = css.check_selector(row["selector"])
+    message = soup.check_selector(row["selector"])
     assert message is not None
     assert message.startswith(f'"{row["selector"]}" is no CSS selector at character {row["at"]} (')
     assert row["says"] in message
@@ -40,12 +40,12 @@ def test_what_is_no_selector_is_told_with_its_place(row: Row) -> None:
 
 
 def test_an_empty_selector_is_told_as_such() -> None:
-    assert css.check_selector("  ") == "the selector is empty"
+    assert soup.check_selector("  ") == "the selector is empty"
 
 
 @table("selectors", "found")
 def test_what_a_selector_finds(row: Row) -> None:
-    assert css.check_selector(row["selector"]) is None
+    assert soup.check_selector(row["selector"]) is None
     assert [element.get("id") for element in tree_of(PAGE).find(row["selector"])] == row["ids"]
 
 
@@ -148,7 +148,7 @@ def test_lxml_and_beautiful_soup_find_the_same_elements(page: str, wanted: list[
     """Over 3,000 pairs of broken pages and selectors."""
     tree = tree_of(page)
     for selector in wanted:
-        by_soup = [element for element in tree._find_in_soup(selector) if not in_template(element)]
+        by_soup = [element for element in tree._soup.find(selector) if not in_template(element)]
         assert below_root(tree, tree.find(selector)) == below_root(tree, by_soup), selector
 
 
@@ -182,7 +182,35 @@ css_like = st.lists(st.sampled_from("ab.#:[]()>+~,*'\"\\ 0-2@|=^$!&/é\0{}") | p
 @given(css_like)
 @example("\\b")
 def test_any_text_is_a_selector_or_one_line_says_why_not(text: str) -> None:
-    message = css.check_selector(text)
+    message = soup.check_selector(text)
     assert message is None or message == "the selector is empty" or " is no CSS selector at character " in message
     if message is None:
         tree_of(PAGE).find(text)
+
+
+compounds = st.tuples(
+    st.sampled_from(["", "a", "p", "DIV", "h1"]), st.lists(st.sampled_from(["#a", "#b", ".b", ".c", ".c-d", ".B"]))
+)
+chains = st.lists(st.tuples(st.sampled_from([" ", " > "]), compounds), min_size=1, max_size=4)
+NESTED = (
+    "<div id=a class='b c'><p class=B id=b><a class='c  a' id=b>x</a></p><div><p class='c c-d'><a id=a>y</a></p>"
+    "<h1 class=c-d>z</h1></div></div>"
+)
+
+
+@settings(max_examples=500)
+@given(chains)
+def test_names_mean_what_they_mean_in_the_translation(chain: list[tuple[str, tuple[str, list[str]]]]) -> None:
+    parts = [(combinator, name + "".join(marks)) for combinator, (name, marks) in chain]
+    selector = "".join(combinator + (part or ".b") for combinator, part in parts).strip(" >")
+    assert css.PLAIN.fullmatch(selector)
+    tree, path = tree_of(NESTED), translation.translated(selector)
+    assert path is not None
+    assert tree.find(selector) == tree.root.xpath(path)
+    assert below_root(tree, tree.find(selector)) == below_root(tree, tree._soup.find(selector))
+
+
+@given(st.from_regex(config.PLAIN, fullmatch=True))
+def test_what_is_believed_without_the_engine_is_a_selector(selector: str) -> None:
+    assert soup.check_selector(selector) is None
+    assert css.xpath(selector) is not None

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pagewatch import jsondata
 from pagewatch.answers import FetchFailed
-from pagewatch.css import check_selector
 from pagewatch.fingerprint import collapse
+from pagewatch.soup import check_selector
 from tests.tables import Row, table
 
 DOCUMENT = json.loads('{"a": {"b": [1, 2], "c-d": 7, "n": null, "e": ""}, "list": [{"k": "x", "v": 1}, {"k": "y"}]}')

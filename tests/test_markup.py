@@ -118,3 +118,9 @@ def test_long_scripts_and_long_attributes_are_no_flood() -> None:
     script = "<script>" + "if (x < y ) z = 1 ; " * 5_000 + "</script><p id=x>hi</p>"
     picture = f'<img src="data:{"A" * 100_000}"><p id=x>hi</p>'
     assert all(isinstance(markup.parse(page), Tree) for page in (script, picture))
+
+
+@given(st.lists(st.integers(0, 2 * markup.SHORTEST_FLOOD), max_size=6), st.booleans())
+def test_long_parts_are_those_between_angle_brackets_far_apart(lengths: list[int], closed: bool) -> None:
+    text = ">".join("a" * length for length in lengths) + ">" * closed
+    assert list(markup._long_parts(text)) == [part for part in text.split(">") if len(part) >= markup.SHORTEST_FLOOD]

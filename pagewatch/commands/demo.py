@@ -13,11 +13,11 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pagewatch import demo
+from pagewatch.frozen import dataclass
 
 CONFIGURATION = """\
 gap: 0s

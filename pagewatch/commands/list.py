@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from pagewatch import checking, health
+from pagewatch import health
 from pagewatch.config import Configuration
 from pagewatch.health import Health
 from pagewatch.memory import Memory
@@ -23,8 +23,9 @@ HEADER = ("watch", "state", "verified", "changed", "every", "next check", "unsen
 
 
 def run(options: Namespace) -> int:
-    configuration, now = checking.read(options), options.clock()
+    now = options.clock()
     memory = read_memory(options.state, now)
+    configuration: Configuration = options.configured(options, memory)
     style = style_of(options, configuration.secrets)
     return show(configuration, memory, damaged_files(options.state), style, now)
 

@@ -31,13 +31,13 @@ from pagewatch.answers import (
     Verdict,
 )
 from pagewatch.config import Configuration
-from pagewatch.css import check_selector
 from pagewatch.errors import UsageError, unknown
 from pagewatch.memory import Memory
 from pagewatch.model import Every, Plan, Watch, WatchState
 from pagewatch.output import Style
 from pagewatch.readers.sitemap import lastmods
 from pagewatch.setup import style_of
+from pagewatch.soup import check_selector
 from pagewatch.state import read_memory
 from pagewatch.urls import normalise_url, without_login
 

@@ -1,17 +1,15 @@
-"""A page, HTML or XML: its watched part, found by CSS selectors; with `path`, in the JSON that it embeds."""
+"""A page, HTML or XML: its watched part, found by CSS selectors."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
-from pagewatch import jsondata, markup
-from pagewatch.answers import Extract, FetchFailed, NoMatch
+from pagewatch import markup
+from pagewatch.answers import FetchFailed
 from pagewatch.element_text import page_text
 from pagewatch.extract import select
+from pagewatch.frozen import dataclass
 from pagewatch.markup import Tree
-from pagewatch.model import Watch
-from pagewatch.readers import json
 from pagewatch.reading import Body, Content, shared_keys
 
 
@@ -44,19 +42,5 @@ def read(body: Body) -> Content | FetchFailed:
     tree = markup.parse(body.text, body.media_type)
     if isinstance(tree, FetchFailed):
         return tree
-    found = _embedded(body.watch, tree, body.url) if body.watch.path else select(tree, body.watch, body.url)
+    found = select(tree, body.watch, body.url)
     return Page(found, body.text, shared_keys(found), tree)
-
-
-def _embedded(watch: Watch, tree: Tree, url: str) -> Extract | NoMatch:
-    """`path` on a page: into its first JSON script block that has it, among what `select` selects if that is given."""
-    within = tree.find(watch.select) if watch.select else [tree.root]
-    scripts = (script.text or "" for element in within for script in element.iter("script"))
-    blocks = 0
-    for value in (value for text in scripts if (value := jsondata.read_script(text)) is not None):
-        blocks += 1
-        if not isinstance(found := json.extract(watch, value, url), NoMatch) and found.matched:
-            return found
-    where = f"the page's {blocks} blocks of JSON" if blocks > 1 else "the JSON of the page"
-    missing = f"finds nothing in {where}" if blocks else "cannot be followed: there is no JSON in the page"
-    return json.nothing(watch, f'path "{watch.path}" {missing}')
