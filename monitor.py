@@ -143,6 +143,8 @@ def sort_out(this: Run) -> list[Plan]:
             plans.append(plan)
         elif waits[0] == "deferred":
             enter(this, plan, deferred(host_of(watch.url), this.memory.hosts[host_of(watch.url)]))
+        elif decide.is_stale(watch, past, this.start):  # which is told, however good the reason to wait
+            enter(this, plan, Deferred(host_of(watch.url), waits[1], "it is not asked for"))
         else:
             this.unsaved.append(Result(watch.name, without_login(watch.url), waits[0], next_check=waits[1]))
             this.avoided += waits[0] == "fresh"

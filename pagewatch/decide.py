@@ -37,6 +37,7 @@ from pagewatch.model import (
     Pause,
     Plan,
     Result,
+    Watch,
     WatchState,
 )
 from pagewatch.urls import normalise_url, without_login
@@ -328,16 +329,17 @@ def _trouble(
 def _with_staleness(plan: Plan, decision: Decision, now: datetime) -> Decision:
     """Each failure may be excusable and no trouble have been told: not having seen the content for long is told."""
     seen, result = decision.state.last_verified, decision.result
-    if (
-        result.kind == "offline"
-        or seen is None
-        or now - seen < schedule.stale_after(plan.watch, plan.past)
-        or _told_trouble(decision.state)
-    ):
+    if result.kind == "offline" or seen is None or not is_stale(plan.watch, decision.state, now):
         return decision
     text = f"not verified since {seen:%Y-%m-%d %H:%M} UTC; the last look: {result.outcome}"
     detail = ": ".join(filter(None, (text, result.kind, result.detail)))
     return _trouble(plan, replace(decision, result=replace(result, detail=detail)), "stale", True, now)
+
+
+def is_stale(watch: Watch, past: WatchState, now: datetime) -> bool:
+    """Whether its content has not been seen for long, and nobody has been told of any trouble."""
+    moment = schedule.stale_at(watch, past)
+    return moment is not None and now >= moment and _told_trouble(past) is None
 
 
 # ---------------------------------------------------------------------------------------------------- building blocks

@@ -104,7 +104,7 @@ def gist(change: Change) -> str:
     if sorted(added) == sorted(removed):
         return f"{_lines(len(added))} moved: {short(added[0])}"
     if len(added) == len(removed) == 1:
-        return " → ".join(_within(removed[0], added[0])[0])
+        return " → ".join(map(short, _within(removed[0], added[0])[0]))
     sets = ((len(added), "added"), (len(removed), "removed"))
     counts = ", ".join(f"{_lines(n)} {word}" for n, word in sets if n)
     return f"{counts}: {'' if added else '− '}{short(next(iter(added or removed), ''))}"

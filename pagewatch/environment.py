@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from pagewatch.document import Broken, Node, Scalar, Sequence
 from pagewatch.document import Mapping as MappingNode
 from pagewatch.errors import ConfigError
 from pagewatch.model import Target, Watch
+from pagewatch.urls import credentials
 
 VARIABLE = re.compile(r"\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?")
 USER_PART = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]*@")  # up to the @: the user part may hold ${NAME}
@@ -142,6 +144,8 @@ def _of_user_part(url: str) -> Iterator[str]:
     user_part = re.match(r"[^/]*//([^/?#]*)@", url)
     password = user_part[1].partition(":")[2] if user_part else ""
     yield from (password, unquote(password))
+    with suppress(ValueError):  # it is no address
+        yield credentials(url).partition(" ")[2]
 
 
 def _of_target(url: str) -> Iterator[str]:

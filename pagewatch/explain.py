@@ -63,14 +63,14 @@ def decision(event: Event, versions: Iterable[tuple[int, Event]] = ()) -> str:
     """Why it came out as it did, in people's words, and what it cost."""
     number = next((n for n, version in versions if (version.id, version.at) == (event.id, event.at)), 0)
     seen = f"version {number}" if number else ""
-    said = ": ".join(filter(None, (SAME.get(event.outcome, ""), event.kind, event.title, _detail(event))))
+    said = ": ".join(filter(None, (SAME.get(event.outcome, ""), event.kind, event.title, event.detail)))
+    if _is_candidate(event):
+        said = f"the page came, and what is watched differs: {event.detail} looks that have to agree (confirm)"
     return f"{'; '.join(filter(None, (said, seen)))} ({cost(event)})"
 
 
-def _detail(event: Event) -> str:
-    if event.outcome == "unchanged" and event.detail[:1].isdigit():
-        return f"not yet: it differs, {event.detail} looks that have to agree (confirm)"
-    return event.detail
+def _is_candidate(event: Event) -> bool:
+    return event.outcome == "unchanged" and event.detail[:1].isdigit()
 
 
 def cost(event: Event) -> str:
@@ -144,7 +144,7 @@ def _waits_for(watch: Watch, case: Case, now: datetime) -> list[str]:
     due = schedule.due_at(watch, past, now)
     if due is not None and now < due:
         every = f"it is looked at every {schedule.span(schedule.interval_of(watch, past))}"
-        why = f"after {_times(past.failures, 'failed look')} it is tried more rarely" if past.failures else every
+        why = _retry(past) if past.failures else every
         at_once = "" if pause else f"; {command('check', watch.name)} --now looks at once"
         found.append(f"It is not due until {time(past.next_check or due)} ({why}){at_once}.")
     if pause is not None:
@@ -257,6 +257,8 @@ def alert(case: Case) -> list[str]:
     told = [(n, e) for n, e in case.versions if e.outcome == "changed" and not e.detail.startswith(MUTED)]
     if not told:
         return ["No change has been told so far."]
+    if case.watch is not None and not case.watch.targets:
+        return ["Its changes are told to nobody: notify is empty."]
     number, last = told[-1]
     shown = _difference(name, number)
     return [
@@ -268,6 +270,13 @@ def alert(case: Case) -> list[str]:
 
 def _difference(name: str, number: int) -> str:
     return f"{command('diff', name)} {number - 1} {number}" if number > 1 else command("diff", name)
+
+
+def _retry(past: WatchState) -> str:
+    """When a failure is tried again."""
+    wait = past.next_check - past.last_checked if past.next_check and past.last_checked else None
+    after = f" after {schedule.span(wait)}" if wait else " later"
+    return f"{_times(past.failures, 'failed look')}: it is tried again{after}"
 
 
 def _times(count: int, what: str) -> str:

@@ -8,6 +8,7 @@ break a mail. A notice that was not delivered is tried again after growing pause
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,6 +17,7 @@ from pagewatch.model import Notice
 from pagewatch.urls import without_login
 
 LONGEST_TITLE = 200
+ACTIVE = frozenset('"$`\\!%')  # what double quotes do not keep from a shell
 LONGEST_NAME = 80  # in a title, so that the gist has room beside a name that is an address
 LONGEST_BODY = 1_000  # Pushover takes 1,024
 LONGEST_DIGEST = 1_750  # with its title below the 2,000 that Discord takes
@@ -119,9 +121,14 @@ def _rest(text: str, whole: str) -> str:
 
 
 def command(word: str, name: str = "") -> str:
-    """A command for people to type; a name that is too long for that is left to them."""
-    quoted = f' "{one_line(name)}"' if len(name) <= LONGEST_NAME and name == without_login(name) else " NAME"
-    return f"monitor.py {word}{quoted if name else ''}"
+    """A command for people to type or paste; a name that is too long for that is left to them. What a shell would obey
+    in a name is quoted for it."""
+    if not name:
+        return f"monitor.py {word}"
+    if len(name) > LONGEST_NAME or name != without_login(name) or name != one_line(name):
+        return f"monitor.py {word} NAME"
+    quoted = shlex.quote(name) if set(name) & ACTIVE else f'"{name}"'
+    return f"monitor.py {word} {'-- ' if name.startswith('-') else ''}{quoted}"
 
 
 def _sentence(clause: str) -> str:

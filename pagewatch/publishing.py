@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pagewatch import atom, changes, recall
 from pagewatch.changes import Redact
+from pagewatch.frozen import replace
 from pagewatch.memory import Memory
 from pagewatch.model import Watch
 from pagewatch.state import FEED, save_for_readers
@@ -38,5 +39,6 @@ def _text(folder: Path, memory: Memory, watches: Sequence[Watch], redact: Redact
         past = memory.watches.get(event.watch_id)
         if past is not None:  # else it has been forgotten
             subject = changes.subject(past, definitions.get(past.name))
+            event = replace(event, at=min(event.at, now))  # the clock may have been wrong then
             entries.append(changes.entry(event, before, subject, redact))
     return atom.feed(entries, memory.feed_id, now)

@@ -79,9 +79,12 @@ def interval_of(watch: Watch, past: WatchState) -> timedelta:
     return min(max(past.interval, watch.every.low), watch.every.high)
 
 
-def stale_after(watch: Watch, past: WatchState) -> timedelta:
-    """How long a watch may go without its content being seen: four intervals or a week, whichever is longer."""
-    return max(4 * interval_of(watch, past), SHORTEST_STALE)
+def stale_at(watch: Watch, past: WatchState) -> datetime | None:
+    """Until when a watch may go without its content being seen: four intervals or a week, whichever is longer. None
+    where it has never been seen."""
+    if past.last_verified is None:
+        return None
+    return past.last_verified + max(4 * interval_of(watch, past), SHORTEST_STALE)
 
 
 def adapted(watch: Watch, past: WatchState, changed: bool) -> timedelta:

@@ -84,7 +84,7 @@ def _well_being(this: Run) -> tuple[str, str]:
     troubled = [
         f"{watch.name}: {past.episode.outcome} since {past.episode.began:%Y-%m-%d}, {past.episode.detail}"
         for watch, past in states
-        if past.episode is not None and past.episode.told
+        if past.episode is not None
     ]
     lines, count = [*broken, *troubled], len(states) + len(broken) + len(this.options.asleep)
     if not lines:
@@ -130,6 +130,9 @@ def _row(this: Run, watch: Watch, blocks: Mapping[int, int], now: datetime) -> q
     waits = schedule.reason_to_wait(watch, past, this.pause_of(watch), now, force=False)
     outcome, until = waits or ("not-due", now)
     due = schedule.due_at(watch, past, now) or now if outcome == "not-due" else until
+    stale = schedule.stale_at(watch, past)
+    if stale is not None and not (past.episode and past.episode.told):
+        due = min(due, stale)
     name, url = this.style.clean(watch.name), this.style.clean(without_login(watch.url))
     plain = (name, url) == (watch.name, watch.url) and not watch.headers and name not in this.edited
     last = blocks.get(watch.line, 0) if plain and outcome == "not-due" and past.episode is None else 0

@@ -59,7 +59,7 @@ def read(top: Mapping[str, Node]) -> tuple[Settings, Targets, Problems]:
         "gap": lambda key, node: values.bounded_duration(key, node, "0s", "60s"),
         "alert": lambda key, node: _alert(key, node, targets),
         "heartbeat": lambda key, node: values.bounded_duration(key, node, "1h", "52w"),
-        "ping": request_keys.url,
+        "ping": _ping,
     }
     for key, reader in readers.items():
         if key in top:
@@ -91,6 +91,14 @@ def _user_agent(key: str, node: Node) -> str:
         rule = "begin with a product, such as mybot/1.0 (+https://example.org/bot), and be ASCII"
         raise Wrong(node.line, f"{key} must {rule}")
     return agent
+
+
+def _ping(key: str, node: Node) -> str:
+    """A URL that is a secret: no message shows it."""
+    try:
+        return request_keys.url(key, node)
+    except Wrong:
+        raise Wrong(node.line, f"{key} must be a URL that begins with https:// or http://, without spaces") from None
 
 
 def _alert(key: str, node: Node, targets: Targets) -> tuple[str, ...]:

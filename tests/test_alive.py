@@ -105,3 +105,31 @@ def test_a_ping_that_does_not_arrive_is_said_once_and_without_its_address(
 def test_a_ping_without_a_body_arrives(program: Program, site: Site) -> None:
     site.script("/alive", answer(b"", status=204))
     assert program("check", config=configuration(price(site), ping=f"{site.url}/alive")).stderr == ""
+
+
+# ------------------------------------------------------------------------------------------- not seen for long
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_watch_that_waits_for_long_because_its_host_asked_for_it_is_told_as_stale(
+    program: Program, site: Site, status: int
+) -> None:
+    """Each look that is not made is excusable; that nobody has seen the page for a week is not."""
+    with http_target() as target:
+        text = configuration(price(site), notify=target.url)
+        program("check", config=text)
+        site.script("/p", answer(b"", f"Retry-After: {29 * 86_400}", status=status))
+        for _ in range(20):
+            program.clock.forward(DAY)
+            program("check", config=text)
+    assert len(target.titles) == 1 and "not verified since 2026-03-02" in target.titles[0]
+
+
+def test_a_heartbeat_knows_of_trouble_that_was_not_told_yet(program: Program, site: Site) -> None:
+    with http_target() as target:
+        text = configuration(price(site), notify=target.url, heartbeat="1d")
+        program("check", config=text)
+        site.script("/p", answer(b"", status=500))
+        program.clock.forward(DAY)
+        program("check", config=text)
+    assert target.titles == ["1 watched, 1 in trouble"]

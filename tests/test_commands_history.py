@@ -582,7 +582,7 @@ def test_why_names_the_change_that_was_muted_and_how_to_see_it(program: Program,
 def test_why_says_how_many_looks_have_to_agree(program: Program, site: Site) -> None:
     looks(program, site, "20 dollars", "19 dollars", confirm=2)
     run = program("why", "Price")
-    assert "it differs, 1 of 2 looks that have to agree (confirm)" in section(run, "Its decisions")[-1]
+    assert "what is watched differs: 1 of 2 looks that have to agree (confirm)" in section(run, "Its decisions")[-1]
     assert "only 1 of 2 looks in a row agree so far (confirm)" in silent(run)
 
 
@@ -597,7 +597,7 @@ def test_why_says_when_trouble_will_be_told_and_then_that_it_was(program: Progra
         program.clock.forward(DAY)
         program()
     text = silent(program("why", "Price"))
-    assert "after 3 failed looks in a row it is tried more rarely" in text
+    assert "3 failed looks in a row: it is tried again after 4 hours" in text
     assert "told once (failing), to standard output" in text
 
 

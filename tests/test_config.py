@@ -430,6 +430,7 @@ def test_everything_that_must_not_be_shown_is_named() -> None:
         *("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnl", "T1JJ3T3L2", "A1BRTD4JD", "TIiajkdnl"),
         *("ntfys://my-topic", "json://[::1", "key/1", "key%2F1", "p%40ss", "p@ss"),
         *("Bearer abcdef", "abcdef", "0123456"),
+        *("bWU6YUBi", "dTpwQHNz"),  # name and password as they are sent
     }
     assert found.variables == {"PW", "KEY"}
 

@@ -88,3 +88,8 @@ def test_lines_of_few_kinds_take_no_long_time() -> None:
     began = time.monotonic()
     assert diff.gist(changed("a\nb\n" * 450, "b\nb\na\n" * 300)) == "150 lines added, 150 lines removed: b"
     assert time.monotonic() - began < 2
+
+
+def test_the_gist_of_two_long_lines_is_short() -> None:
+    old, new = (" ".join(f"{word}{number}" for number in range(5_000)) for word in ("a", "b"))
+    assert len(diff.gist(changed(old, new))) <= 2 * diff.SHORT + 3

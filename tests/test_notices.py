@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pagewatch import notices
 from pagewatch.model import Notice
 from pagewatch.notices import (
     IN_FULL,
@@ -306,3 +307,21 @@ def test_the_moment_when_a_notice_is_due_is_known_beforehand() -> None:
     assert due_at(failed) == NOW + timedelta(minutes=57)
     assert is_due(failed, due_at(failed))
     assert not is_due(failed, due_at(failed) - timedelta(seconds=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "typed"),
+    [
+        ("Concert price", 'monitor.py test "Concert price"'),
+        ("Preis für Köln", 'monitor.py test "Preis für Köln"'),
+        ('the "new" one', "monitor.py test 'the \"new\" one'"),
+        ("`touch x` $(touch y)", "monitor.py test '`touch x` $(touch y)'"),
+        ("it's $5", "monitor.py test 'it'\"'\"'s $5'"),
+        ("-x", 'monitor.py test -- "-x"'),
+        ("two\nlines", "monitor.py test NAME"),
+        ("n" * 81, "monitor.py test NAME"),
+        ("", "monitor.py test"),
+    ],
+)
+def test_a_command_to_paste_is_quoted_for_a_shell(name: str, typed: str) -> None:
+    assert notices.command("test", name) == typed

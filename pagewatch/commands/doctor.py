@@ -109,6 +109,8 @@ def _state(configuration: Configuration, folder: Path, now: datetime) -> Iterato
         return
     if memory.recovered == STATE:
         yield False, f"{folder / STATE} is damaged: the next run keeps it aside and uses its copy"
+    if memory.history_told:
+        yield False, memory.history_told
     yield True, f"{folder}: watches remembered: {len(memory.names())}, notices unsent: {len(memory.outbox)}"
     for target, count in memory.unclaimed(configuration.declared).items():
         drop = f"monitor.py forget --target {target}"

@@ -10,7 +10,7 @@ from pagewatch import history
 from pagewatch.errors import StateError, UsageError, unknown
 from pagewatch.lock import Busy, lock
 from pagewatch.memory import Memory
-from pagewatch.state import open_memory
+from pagewatch.state import REPORT, open_memory
 
 PATIENCE = 10.0  # seconds to wait for a run that is at work
 
@@ -33,6 +33,8 @@ def forget(memory: Memory, name: str, folder: Path) -> int:
         raise UsageError(unknown("remembered watch", name, memory.names()))
     history_is_gone = _forget_history(folder, past.id)  # first: afterwards nobody could name it
     memory.forget(past.id)
+    memory.feed_due = bool(memory.feed_id)  # the next run writes the feed without it
+    (folder / REPORT).unlink(missing_ok=True)
     memory.commit()
     unsent = sum(notice.watch_id == past.id for notice in memory.outbox)
     kept = f"; {unsent} unsent notice{'s are' if unsent > 1 else ' is'} kept" if unsent else ""
