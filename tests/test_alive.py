@@ -133,3 +133,26 @@ def test_a_heartbeat_knows_of_trouble_that_was_not_told_yet(program: Program, si
         program.clock.forward(DAY)
         program("check", config=text)
     assert target.titles == ["1 watched, 1 in trouble"]
+
+
+def test_a_history_that_cannot_be_written_is_said_once_and_shown_by_list_and_doctor(
+    program: Program, site: Site
+) -> None:
+    program("check", config=configuration(price(site)))
+    (program.state / "history.db").unlink()
+    (program.state / "history.db").mkdir()
+    said = []
+    for text in ("18 dollars", "17 dollars"):
+        site.script("/p", ok(text))
+        program.clock.forward(DAY)
+        said.append(program("check").stderr)
+    assert "history.db" in said[0] and said[1] == ""
+    assert "history.db" in program("list").stdout
+    run = program("doctor")
+    assert run.returncode != 0 and "history.db" in run.stdout
+    (program.state / "history.db").rmdir()
+    site.script("/p", ok("16 dollars"))
+    program.clock.forward(DAY)
+    program("check")
+    assert program("history", "Price").stdout.count("dollars →") == 3
+    assert "history.db" not in program("list").stdout

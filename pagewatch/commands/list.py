@@ -46,6 +46,7 @@ def show(configuration: Configuration, memory: Memory, damaged: Sequence[str], s
     lines += [f"line {p.line}: {p.watch + ': ' if p.watch else ''}{p.message}" for p in configuration.problems]
     for more in (health.unclaimed, health.unsent, health.forgotten_by_the_file):
         lines += more(configuration, memory)
+    lines += [said for said in (memory.history_told, memory.feed_told) if said]
     for line in [*lines, *(f"kept aside as damaged: {name}" for name in damaged)]:
         print(style.clean(line))
     return 0
