@@ -67,7 +67,12 @@ def _values(value: Any) -> tuple[Any, ...]:
 def _eq(self: Any, other: object) -> Any:
     if other.__class__ is not self.__class__:
         return NotImplemented
-    return self is other or _values(self) == _values(other)
+    if self is other:
+        return True
+    mine, theirs = self.__dict__, other.__dict__
+    if len(mine) == len(theirs) == len(self.__compared__):  # nothing else is in them
+        return mine == theirs
+    return _values(self) == _values(other)
 
 
 def _hash(self: Any) -> int:
