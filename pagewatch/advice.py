@@ -27,10 +27,10 @@ from pagewatch.sturdy import Index, index, selector_for
 from pagewatch.urls import without_login
 
 MOST_PLACES = 5  # in embedded JSON that are tried
-MOST_LINES = 6  # that differ and are shown
-LONGEST_LINE = 100  # characters of one
-ORDER = ("name", "url", "select", "path", "ignore", "ignore_text", "number", "every")  # in an entry
-CHOOSING = ("select", "match", "path", "ignore", "ignore_text", "number")  # keys that proposals change
+LEAVING_OUT = ("fields", "ignore", "ignore_text", "ignore_order")  # keys that make two looks equal
+ORDER = ("name", "url", "source", "select", "path", *LEAVING_OUT, "number", "every")  # in an entry
+CHOOSING = ("source", "select", "match", "path", "counted", *LEAVING_OUT[1:], "number")  # what proposals change
+EMPTY = "is empty"
 LONGEST_PRICE = 40  # characters of a text that is a price and nothing else
 
 Seen = Observation | NoMatch | FetchFailed
@@ -125,22 +125,42 @@ def of_selector(look: Look) -> Advice:
 
 def of_content(look: Look) -> Advice:
     """Whether the watched text is in the HTML, or what scripts would make of the page."""
-    tree = look.tree
-    if tree is None or tree.xml or look.watch.path:
+    tree, watch = look.tree, look.watch
+    if tree is None or tree.xml or watch.path:
         return Advice()
     built = embedded.built_by_script(tree)
     found = isinstance(look.seen, Observation) and look.seen.extract.matched > 0
-    if found and look.watch.select:
+    waiting = waiting_for(look)
+    if waiting == EMPTY and not built and (embedded.is_picture(look.elements()) or not embedded.has_scripts(tree)):
+        return Advice((("html", "the element is there, but there is no text in it"),))
+    if found and watch.select and not waiting:
         return Advice((("html", "yes: the watched text is in what the server sends, no script is needed"),))
-    if built is None:
+    if not built and not waiting:
         said = "the HTML has text, and what is watched is not in it"
         return Advice() if found else Advice((("html", said),))
-    lines = [("built by", f"scripts: {built.why}; what they show in a browser is not in what the server sends")]
-    if built.data:
-        lines.append(("data", f"in {built.data}: write path: and the way to your value in it, in the place of select"))
+    lines = [("html", f"the element is there, but {waiting}: it is probably filled by a script")] if waiting else []
+    why = f"scripts: {built}" if built else "scripts"
+    lines.append(("built by", f"{why}; what they show in a browser is not in what the server sends"))
+    if data := embedded.data(tree):
+        lines.append(("data", f"in {data}: write path: and the way to your value in it, in the place of select"))
     else:
         lines.append(("data", "none in the HTML: look in the browser's network tab for JSON, and watch its address"))
     return Advice(tuple(lines))
+
+
+def waiting_for(look: Look) -> str:
+    """That the watched element is empty, or has a placeholder on a page with scripts, as a clause; else ""."""
+    watch = replace(look.watch, number=())
+    seen = look.read(watch)
+    if look.tree is None or not isinstance(seen, Observation) or not seen.extract.matched or not watch.select:
+        return ""
+    values = [value or "" for _, value in seen.extract.fields] or [diff.words(seen.extract)]
+    if watch.ignore or watch.ignore_text or not all(map(embedded.is_placeholder, values)):
+        return ""
+    held = next(filter(None, map(collapse, values)), "")
+    if held and not embedded.has_scripts(look.tree):
+        return ""
+    return f'holds no more than a placeholder, "{held}"' if held else EMPTY
 
 
 def of_sources(look: Look, lastmod: tuple[str, str] | None = None) -> Advice:
@@ -233,7 +253,7 @@ def of_moved(look: Look, known: Extract) -> Advice:
 def _how(found: Moved) -> str:
     if found.same:
         return "the last known text stands there now"
-    return f"it is most like the last known text: {found.text[:LONGEST_LINE]}"
+    return f"it is most like the last known text: {found.text[: noise.LONGEST_SHOWN]}"
 
 
 def _of_fields(known: Index, watch: Watch, before: Extract) -> Advice:
@@ -257,21 +277,18 @@ def of_second(first: Look, second: Look) -> Advice:
         return Advice((("twice", "one of the two looks did not show the watched part"),))
     if one.fingerprint == other.fingerprint:
         return Advice((("twice", "the second look shows the same: nothing to ignore"),))
-    old, new = diff.words(one.extract), diff.words(other.extract)
-    came, went = line_differences(old, new)
-    lines: list[Line] = [("- first", line.strip()[:LONGEST_LINE]) for line in went[:MOST_LINES]]
-    lines += [("+ second", line.strip()[:LONGEST_LINE]) for line in came[:MOST_LINES]]
-    more = max(len(went), len(came)) - MOST_LINES
-    lines += [("…", f"{more:,} more lines")] if more > 0 else []
+    lines = noise.shown(*line_differences(diff.words(one.extract), diff.words(other.extract)))
     keys = next(filter(None, (_equal(first, second, keys) for keys in _options(first, second, one, other))), {})
+    if not keys and one.representation.source in ("feed", "sitemap"):
+        return Advice(lines or (("twice", "the second look shows something else in the same entries"),))
     if not keys:
         return Advice((*lines, ("ignore", "no proposal: nothing tells what differs from what is content; select less")))
-    said = "; ".join(f"{key}: {', '.join(map(str, value))}" for key, value in keys.items() if isinstance(value, tuple))
-    return Advice((*lines, ("proposal", f"{said} makes the two looks equal")), keys)
+    return Advice((*lines, ("proposal", f"{entry.said(keys)} makes the two looks equal")), keys)
 
 
 def _options(first: Look, second: Look, one: Observation, other: Observation) -> Iterable[Mapping[str, Value]]:
     """What might make the looks equal, the least first."""
+    yield {"ignore_order": True}
     ignored: tuple[str, ...] = ()
     said = noise.patterns(one.extract, other.extract)
     if first.index is not None and second.index is not None:
@@ -280,14 +297,19 @@ def _options(first: Look, second: Look, one: Observation, other: Observation) ->
     elif one.representation.source == "json":
         ignored = noise.members(one.extract, other.extract)
     options = ({"ignore": ignored}, {"ignore_text": said}, {"ignore": ignored, "ignore_text": said})
-    return [option for option in options if all(option.values())]
+    yield from (option for option in options if all(option.values()))
+    if one.representation.source == "feed" and (kept := noise.kept_fields(one.extract, other.extract)):
+        yield {"source": "feed", "fields": kept}
 
 
 def _equal(first: Look, second: Look, keys: Mapping[str, Value]) -> Mapping[str, Value]:
     """The keys, if with them both looks show the same and still something; else none."""
-    watch = first.watch
-    added = {key: (*getattr(watch, key), *value) for key, value in keys.items() if isinstance(value, tuple)}
-    seen = [look.read(replace(watch, **added)) for look in (first, second)]  # type: ignore[arg-type]
+    watch, added = first.watch, dict(keys)
+    for key in ("ignore", "ignore_text"):
+        if key in keys:
+            added[key] = (*getattr(watch, key), *keys[key])  # type: ignore[misc]
+    values = {"counted" if key == "fields" else key: value for key, value in added.items()}
+    seen = [look.read(replace(watch, **values)) for look in (first, second)]  # type: ignore[arg-type]
     shown = [one.fingerprint for one in seen if isinstance(one, Observation) and diff.words(one.extract)]
     return added if len(shown) == 2 and shown[0] == shown[1] else {}
 
@@ -315,8 +337,19 @@ def entry_for(looks: Sequence[Look], keys: Mapping[str, Value], taken: Collectio
         whole = {**given, **proposed}
         watch = entry.means(whole)
         if watch is not None and _shows_all(looks, watch, whole):
-            return entry.written(dict(sorted(whole.items(), key=lambda pair: ORDER.index(pair[0]))))
+            return entry.written(dict(sorted(whole.items(), key=lambda pair: ORDER.index(pair[0]))), _remarks(look))
     return ""
+
+
+def _remarks(look: Look) -> Iterable[str]:
+    """What the user has to know about an entry."""
+    url, seen = look.watch.url, look.seen
+    if without_login(url) != url:
+        yield "the login is left out: put it into .env and write https://${SITE_USER}:${SITE_PASSWORD}@… as url"
+    if waiting := waiting_for(look):
+        yield f"the element that is selected {waiting}"
+    if isinstance(seen, Observation) and seen.extract.items == ():
+        yield f"the {seen.representation.source} has no entries yet: make sure that it is the right address"
 
 
 def changes_for(look: Look, keys: Mapping[str, Value]) -> str:
@@ -333,7 +366,7 @@ def _shows_all(looks: Sequence[Look], watch: Watch, keys: Mapping[str, Value]) -
     shown = [one.extract for one in seen if isinstance(one, Observation)]
     if not isinstance(wanted, Observation) or len(shown) < len(looks):
         return False
-    if "ignore" in keys or "ignore_text" in keys:
+    if any(key in keys for key in LEAVING_OUT):
         return (
             bool(diff.words(shown[0])) and len({one.fingerprint for one in seen if isinstance(one, Observation)}) == 1
         )

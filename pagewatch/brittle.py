@@ -18,7 +18,7 @@ _VALUES = re.compile(r"\[(?:class|id)[~|^$*]?=[\"']?((?:[\w-]|\\.)+)")
 _FROM_THE_TOP = re.compile(r"\s*(?:html\b[^>]*>\s*)?body\b[^>]*>|\s*html\b[^>]*>")
 _GENERATED = re.compile(
     r"(?:css|sc|jsx|jss|emotion|svelte|astro|styled|lit|tss)-(?=[\w-]*\d)[\w-]+"
-    r"|sc-(?=[A-Za-z]*[A-Z])[A-Za-z]{4,}|jss\d+|makeStyles-.+-\d+|[\w-]+-sc-\w+-\d+"
+    r"|sc-[A-Za-z]{4,}|jss\d+|makeStyles-.+-\d+|[\w-]+-sc-\w+-\d+"
     r"|_[a-z0-9]*\d[a-z0-9]*|_[A-Za-z0-9]+_[A-Za-z0-9]{4,}(?:_\d+)?"
     r"|[\w-]*__(?=\w*(?:\d[A-Za-z]|[a-z][A-Z]))\w{5}"
     r"|ng-tns-.*|_ng(?:content|host)-.*|data-v-[0-9a-f]+|cid-\w+"
@@ -27,6 +27,9 @@ _GENERATED = re.compile(
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]+"
 )
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_UNSPOKEN = re.compile(r"[B-DF-HJ-NP-TV-XZ]?[b-df-hj-np-tv-xz]+")
+_SHORTENED = frozenset("btn css hdr lbl lg md nr pc pdf sm src tbl tv txt xl xml xs".split())
+SHORT_HUMPS = 2.4  # letters between capitals on the average, up to which words are none
 
 
 def reasons(selector: str, matched: int = 1, only_first: bool = True) -> tuple[str, ...]:
@@ -59,7 +62,14 @@ def _is_random(word: str) -> bool:
     if re.fullmatch(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{6,}", word) and turns >= 2:
         return True
     humps = _HUMPS.findall(word) if word.isalpha() and word.isascii() else []
-    return len(humps) >= 3 and max(map(len, humps)) <= 2
+    if len(humps) < 3 or len(word) > SHORT_HUMPS * len(humps):
+        return False
+    return max(map(len, humps)) <= 2 or any(map(_is_unspoken, humps))
+
+
+def _is_unspoken(hump: str) -> bool:
+    """Whether it has no vowel, and is no abbreviation in capitals or one that is usual in names."""
+    return len(hump) > 1 and _UNSPOKEN.fullmatch(hump) is not None and hump.lower() not in _SHORTENED
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -35,6 +35,13 @@ _WORD = re.compile(r"[^\W\d_]+")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OF_A_NUMBER = re.compile(r"(?i)price|amount|cost|value|total|count|number|rate|score|stock|quantity|level|balance")
 _ROOTS = frozenset("root app __next __nuxt app-root main-app application svelte react-root gatsby ___gatsby".split())
+_WAITING = r"loading|fetching|please wait|wird geladen|lädt|lade|chargement|cargando|carregando|caricamento"
+_PLACEHOLDER = re.compile(
+    rf"(?i)[\s.…·_–—-]*|(?:{_WAITING})(?:[ ,.…]+please wait)?[ .…!]*|(?:{_WAITING})(?: \w+){{1,3}} ?(?:\.\.+|…)"
+    r"|\{\{[^{}]*\}\}|\$\{[^{}]*\}|\[\[[^\[\]]*\]\]|<%[^%]*%>"
+)
+LONGEST_PLACEHOLDER = 100  # characters
+_PICTURES = ("img", "input", "meta", "video", "audio", "picture", "iframe", "embed", "object")
 _STATE = re.compile(
     r"__NEXT_DATA__|__NUXT(?:_DATA)?__|__INITIAL_STATE__|__PRELOADED_STATE__|__APOLLO_STATE__|__STATE__"
 )
@@ -46,14 +53,6 @@ class Place:
 
     path: str
     script: str
-
-
-@dataclass(frozen=True)
-class Built:
-    """Signs that scripts build the page in the browser: a clause, and the scripts with data ("" if there are none)."""
-
-    why: str
-    data: str = ""
 
 
 def places(tree: Tree, text: str) -> tuple[Place, ...]:
@@ -144,21 +143,38 @@ def _plain(leaf: str) -> str | None:
 # ---------------------------------------------------------------------------------------------- built by scripts
 
 
-def built_by_script(tree: Tree) -> Built | None:
-    """None where the page has its text in the HTML."""
+def built_by_script(tree: Tree) -> str:
+    """Signs that scripts build the page in the browser, as a clause; "" where it has its text in the HTML."""
     scripts = [] if tree.xml else [*tree.root.iter("script")]
     if not scripts:
-        return None
+        return ""
     length = len(page_text(tree))
     root = next((element for element in tree.root.iter() if _is_app(element)), None)
     if root is None and length >= LITTLE_TEXT:
-        return None
-    why = f"the HTML has {length:,} characters of text and {len(scripts)} scripts"
-    if root is not None:
-        named = f'{root.tag} id="{root.get("id")}"' if root.get("id") else str(root.tag)
-        why = f"<{named[:60]}> comes empty and is filled by a script"
-    data = (_called(script) for script, _ in _blocks(tree))
-    return Built(why, ", ".join(list(dict.fromkeys(data))[:3]))
+        return ""
+    if root is None:
+        return f"the HTML has {length:,} characters of text and {len(scripts)} scripts"
+    named = f'{root.tag} id="{root.get("id")}"' if root.get("id") else str(root.tag)
+    return f"<{named[:60]}> comes empty and is filled by a script"
+
+
+def data(tree: Tree) -> str:
+    """The scripts with data, "" if there are none."""
+    return ", ".join(list(dict.fromkeys(_called(script) for script, _ in _blocks(tree)))[:3])
+
+
+def has_scripts(tree: Tree) -> bool:
+    return next(tree.root.iter("script"), None) is not None
+
+
+def is_picture(elements: Iterable[Node]) -> bool:
+    """Whether what they show is no text."""
+    return any(True for element in elements for _ in element.iter(*_PICTURES))
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether it is what a page shows until its scripts have run: nothing, dashes, "Loading...", "{{ price }}"."""
+    return len(text) <= LONGEST_PLACEHOLDER and _PLACEHOLDER.fullmatch(collapse(text)) is not None
 
 
 def _is_app(element: Node) -> bool:

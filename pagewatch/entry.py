@@ -1,14 +1,15 @@
 """An entry for watches.yaml, to be pasted: text that says exactly these keys, whatever stands in them.
 
 It promises that the entry was read back by `config` and means what it should; a key that does not come back as it was
-meant is left out. Names from pages are cut to one harmless line, and what could be taken for YAML is quoted.
+meant is left out. Names from pages are cut to one line, without what a shell would obey between double quotes or take
+for an option, and what could be taken for YAML is quoted.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import count
 
 from pagewatch import config
@@ -23,6 +24,7 @@ HEAD = "watches:\n"
 
 _PLAIN = re.compile(r"[A-Za-z](?:[\w ./()-]*[\w./)])?|\d{1,3}[mhdw]|https?://[\w./?&=%~+:;-]*[\w/=]", re.ASCII)
 _NOT_PLAIN = re.compile(r"(?i)y|n|yes|no|on|off|true|false|null")
+_OBEYED = str.maketrans("", "", '`$"\\!')
 _UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff\ud800-\udfff]")
 
 Value = str | tuple[str, ...] | bool
@@ -38,16 +40,26 @@ def name_of(title: str, url: str, taken: Collection[str] = ()) -> str:
 def _short(title: str, url: str) -> str:
     host, _, path = url.partition("://")[2].partition("/")
     for text in (title, f"{host} {path.partition('?')[0].strip('/')}"):
-        line = one_line(_UNSHOWN.sub(" ", text).replace("${", "$ {"), LONGEST_NAME).strip()
+        line = one_line(_UNSHOWN.sub(" ", text).translate(_OBEYED)).lstrip("- ")
         if line:
-            return line
+            return one_line(line, LONGEST_NAME)
     return "Page"
 
 
-def written(keys: Mapping[str, Value]) -> str:
+def written(keys: Mapping[str, Value], remarks: Iterable[str] = ()) -> str:
     """The entry as it is pasted below `watches:`."""
     lines = [f"{key}: {_value(value)}" for key, value in keys.items()]
+    lines += [f"# {one_line(remark)}" for remark in remarks]
     return harmless("\n".join(f"  {'- ' if number == 0 else '  '}{line}" for number, line in enumerate(lines)))
+
+
+def said(keys: Mapping[str, Value]) -> str:
+    """The keys in a sentence."""
+    return "; ".join(f"{key}: {_said(value)}" for key, value in keys.items())
+
+
+def _said(value: Value) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else _value(value)
 
 
 def loaded(text: str) -> Watch | None:
@@ -74,6 +86,8 @@ def means(keys: Mapping[str, Value]) -> Watch | None:
 def _is(watch: Watch, key: str, value: Value) -> bool:
     if key == "number":
         return watch.number == (("", ""),)
+    if key == "fields":
+        return watch.counted == value
     if key == "every":
         return watch.every.low == watch.every.high == config.duration(str(value))
     return bool(getattr(watch, key) == value)

@@ -44,6 +44,9 @@ _AFFIXES = re.compile(r"(\W*)(.*?)(\W*)", re.DOTALL)
 _WORD = re.compile(r"[^\W\d]{2}")
 _MEMBER = re.compile(r'\s*"((?:[^"\\]|\\.)+)": ')
 
+MOST_SHOWN = 6  # lines that differ
+LONGEST_SHOWN = 100  # characters of one
+
 Pair = tuple[str, str]
 
 
@@ -56,6 +59,14 @@ class Sight:
 
 
 # --------------------------------------------------------------------------------------------------- by the text
+
+
+def shown(came: Sequence[str], went: Sequence[str]) -> tuple[Pair, ...]:
+    """The first lines that differ, each with the look in which it stands."""
+    lines = [("- first", line.strip()[:LONGEST_SHOWN]) for line in went[:MOST_SHOWN]]
+    lines += [("+ second", line.strip()[:LONGEST_SHOWN]) for line in came[:MOST_SHOWN]]
+    more = max(len(went), len(came)) - MOST_SHOWN
+    return (*lines, ("…", f"{more:,} more lines")) if more > 0 else tuple(lines)
 
 
 def patterns(old: Extract, new: Extract) -> tuple[str, ...]:
@@ -78,6 +89,15 @@ def members(old: Extract, new: Extract) -> tuple[str, ...]:
             return ()
         found.update(dict.fromkeys(named))
     return tuple(found) if len(found) <= MOST_PLACES else ()
+
+
+def kept_fields(old: Extract, new: Extract) -> tuple[str, ...]:
+    """Of items with fields: the names of those that are equal in both looks; none where all are."""
+    after = {item.key: dict(item.fields) for item in new.items or ()}
+    names = dict.fromkeys(name for item in old.items or () for name, _ in item.fields)
+    pairs = [(dict(item.fields), after[item.key]) for item in old.items or () if item.key in after]
+    kept = tuple(name for name in names if all(one.get(name) == other.get(name) for one, other in pairs))
+    return kept if len(kept) < len(names) else ()
 
 
 def _pairs_of_lines(old: Extract, new: Extract) -> Iterator[Pair | None]:

@@ -78,11 +78,17 @@ def test_the_path_to_a_text_in_embedded_json(row: Row) -> None:
 
 @table("advice", "built")
 def test_whether_scripts_build_the_page(row: Row) -> None:
-    built = embedded.built_by_script(tree_of(row["page"]))
-    assert (built is None) == (row["says"] is None)
-    if built is not None:
-        assert row["says"] in built.why
-        assert built.data == row["data"]
+    tree = tree_of(row["page"])
+    built = embedded.built_by_script(tree)
+    assert bool(built) == (row["says"] is not None)
+    if built:
+        assert row["says"] in built
+        assert embedded.data(tree) == row["data"]
+
+
+@table("advice", "placeholders")
+def test_whether_a_text_is_a_placeholder(row: Row) -> None:
+    assert embedded.is_placeholder(row["text"]) is row["is"]
 
 
 @table("advice", "patterns")
@@ -153,6 +159,8 @@ TEXTS = st.text(max_size=80)
 @given(title=TEXTS, select=TEXTS, ignored=st.lists(TEXTS.filter(bool), max_size=2), pattern=TEXTS)
 def test_an_entry_says_what_was_meant_or_nothing(title: str, select: str, ignored: list[str], pattern: str) -> None:
     name = entry.name_of(title, "https://example.org/")
+    assert not name.startswith("-")
+    assert not any(map('`$"\\!'.__contains__, name))
     keys: dict[str, Any] = {"name": name, "url": "https://example.org/", "number": True, "every": "6h"}
     assert entry.means(keys) is not None
     keys.update(select=select, ignore=tuple(ignored), ignore_text=(pattern,))

@@ -64,6 +64,7 @@ def test_the_advice_about_a_page(row: Row, program: Program, site: Site) -> None
         assert any(found.startswith(text.replace("{site}", site.url)) for found in texts), (subject, run.stdout)
     for words in row.get("never", ()):
         assert words not in run.stdout
+    assert row.get("remark", "") in pasted(run.stdout, "Entry for watches.yaml")
     assert remembered() is ("known" in row)
 
 
@@ -137,6 +138,49 @@ def test_a_secret_of_the_configuration_is_not_in_what_is_proposed(program: Progr
     run = program("test", url, "--select", "#price")
     assert "sesame" not in run.stdout
     assert f"url: {site.url}/p" in pasted(run.stdout, "Entry for watches.yaml")
+
+
+def test_the_login_of_an_address_is_left_out_of_the_entry_which_says_so(program: Program, site: Site) -> None:
+    program.config.write_text(configuration({"name": "Page", "url": f"{site.url}/p"}), encoding="utf-8")
+    url = f"{site.url}/p".replace("//", "//me:sesame-open@")
+    text = pasted(program("test", url, "--select", "#price").stdout, "Entry for watches.yaml")
+    assert "# the login is left out: put it into .env and write https://${SITE_USER}:${SITE_PASSWORD}@… as url" in text
+    assert "login" not in program("test", f"{site.url}/p", "--select", "#price").stdout
+    config = program.config.read_text(encoding="utf-8") + text
+    assert len(program.check(config=config).watches) == 2
+
+
+def test_no_entry_is_printed_in_which_a_secret_would_be_hidden(program: Program, site: Site) -> None:
+    watch = {"name": "Page", "url": f"{site.url}/p?token=${{TOKEN}}", "select": "#price"}
+    program.config.with_name(".env").write_text("TOKEN=sesame-open\n", encoding="utf-8")
+    program.config.with_name(".env").chmod(0o600)
+    program.config.write_text(configuration(watch), encoding="utf-8")
+    site.script("/p?token=sesame-open", answer(b"<p id=price>$20</p>", "Content-Type: text/html"))
+    run = program("test", f"{site.url}/p?token=sesame-open", "--select", "#price")
+    assert "sesame" not in run.stdout
+    assert "Entry for watches.yaml" not in run.stdout
+    assert ("write", "the entry by hand, with ${NAME} in the place of that value, and NAME=value in .env") in [
+        (subject.strip(), text) for subject, text in subjects(run.stdout)
+    ]
+
+
+def test_what_makes_two_looks_at_a_known_feed_equal_is_written_whole(program: Program, site: Site) -> None:
+    feed = "<rss version='2.0'><channel><item><title>One</title><guid>1</guid><description>{}</description></item>"
+    looks = [feed.format(text) + "</channel></rss>" for text in ("open", "closed")]
+    site.script("/p", *(answer(look.encode(), "Content-Type: application/rss+xml") for look in looks))
+    watch = {"name": "Page", "url": f"{site.url}/p"}
+    run = program("test", "Page", "--twice", "--pause", "0", config=configuration(watch))
+    keys = yaml.safe_load(pasted(run.stdout, 'Change in watches.yaml, watch "Page"'))
+    assert keys == {"source": "feed", "fields": ["title", "link"]}
+    assert program.check(config=configuration({**watch, **keys})).watches["Page"]["outcome"] == "baseline"
+
+
+def test_a_watch_that_is_broken_in_the_file_shows_what_is_wrong_with_it(program: Program, site: Site) -> None:
+    watches = [{"name": "A", "url": f"{site.url}/p", "select": "p["}, {"name": "B", "url": f"{site.url}/p"}]
+    run = program("test", "A", config=configuration(*watches))
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith('watches.yaml:5: watch "A": select')
+    assert "did you mean" not in run.stderr
 
 
 def test_where_fields_have_moved_is_said_for_each(program: Program, site: Site) -> None:

@@ -30,8 +30,8 @@ from pagewatch.answers import (
     Validators,
     Verdict,
 )
-from pagewatch.config import Configuration
-from pagewatch.errors import UsageError, unknown
+from pagewatch.config import Configuration, line
+from pagewatch.errors import ConfigError, UsageError, unknown
 from pagewatch.memory import Memory
 from pagewatch.model import Every, Plan, Watch, WatchState
 from pagewatch.output import Style
@@ -104,6 +104,8 @@ def _watch(options: Namespace, configuration: Configuration) -> Watch:
     if options.name in watches:
         watch = watches[options.name]
         return replace(watch, select=options.select or watch.select)
+    if broken := [problem for problem in configuration.problems if problem.watch == options.name]:
+        raise ConfigError(line(problem, options.config.name) for problem in broken)
     if not options.name.lower().startswith(("http://", "https://")):
         told = unknown("watch", options.name, configuration.names)
         raise UsageError(f"{told}; the address of a page begins with http:// or https://")
@@ -137,7 +139,7 @@ def explain(plan: Plan, way: Way, known: Known, style: Style) -> int:
     say("conditional", _conditional(plan, way, answer.validators))
     look = advice.Look(plan.watch, answer, way.further)
     status = _explain_content(plan.watch, look.seen, say)
-    _advise(look, _second(plan, way, look), way, known, say)
+    _paste(*_advise(look, _second(plan, way, look), way, known, say), style, say)
     return status
 
 
@@ -150,7 +152,10 @@ def _second(plan: Plan, way: Way, first: advice.Look) -> advice.Look | Answer | 
     return advice.Look(plan.watch, answer, way.further) if isinstance(answer, Representation) else answer
 
 
-def _advise(look: advice.Look, second: advice.Look | Answer | None, way: Way, known: Known, say: Say) -> None:
+def _advise(
+    look: advice.Look, second: advice.Look | Answer | None, way: Way, known: Known, say: Say
+) -> tuple[str, str]:
+    """What is to be pasted, and its heading."""
     moved = advice.of_moved(look, known.before) if known.before else Advice()
     selector, pace = advice.of_selector(look), advice.of_pace(look.answer, known.now)
     twice = _twice(look, second)
@@ -170,10 +175,9 @@ def _advise(look: advice.Look, second: advice.Look | Answer | None, way: Way, kn
             say(f"  {subject}", text)
     changes = {**selector.keys, **moved.keys, **twice.keys}
     if known.named:
-        _paste(f'\nChange in watches.yaml, watch "{look.watch.name}"', advice.changes_for(look, changes), say)
-    else:
-        looks = [look, second] if isinstance(second, advice.Look) else [look]
-        _paste("\nEntry for watches.yaml", advice.entry_for(looks, {**changes, **pace.keys}, known.names), say)
+        return f'Change in watches.yaml, watch "{look.watch.name}"', advice.changes_for(look, changes)
+    looks = [look, second] if isinstance(second, advice.Look) else [look]
+    return "Entry for watches.yaml", advice.entry_for(looks, {**changes, **pace.keys}, known.names)
 
 
 def _twice(look: advice.Look, second: advice.Look | Answer | None) -> Advice:
@@ -198,10 +202,14 @@ def _lastmod(look: advice.Look, way: Way) -> tuple[str, str] | None:
     return None if isinstance(found, FetchFailed) or url not in found else (place, found[url])
 
 
-def _paste(heading: str, lines: str, say: Say) -> None:
-    """Lines as they stand in watches.yaml."""
-    if lines:
-        say(f"{heading}\n{lines}", "")
+def _paste(heading: str, lines: str, style: Style, say: Say) -> None:
+    """Lines as they stand in watches.yaml, but for those with a secret: without it they would not work."""
+    if style.redact(lines) != lines:
+        say("\nNo lines for watches.yaml", "")
+        say("  secret", "they have a value of .env or watches.yaml in them that must not be shown")
+        say("  write", "the entry by hand, with ${NAME} in the place of that value, and NAME=value in .env")
+    elif lines:
+        say(f"\n{heading}\n{lines}", "")
 
 
 def _no_page(answer: Answer) -> tuple[str, str]:
