@@ -64,7 +64,7 @@ def _values(value: Any) -> tuple[Any, ...]:
     return tuple([value.__dict__[name] for name in value.__compared__])
 
 
-def _eq(self: Any, other: object) -> Any:
+def _eq(self: Any, other: Any) -> Any:
     if other.__class__ is not self.__class__:
         return NotImplemented
     if self is other:
