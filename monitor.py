@@ -115,7 +115,8 @@ def look(web: Web, plans: Fetch, session: Session) -> Looked:
         return Looked(plans, tuple(answer for _ in plans))
     from pagewatch import sources
 
-    ask, known = web.further(plans, session), [(plan.past.baseline, plan.past.candidate) for plan in plans]
+    ask = web.readers.meanwhile(web.further(plans, session))
+    known = [(plan.past.baseline, plan.past.candidate) for plan in plans]
     seen = [partial(sources.read, plan.watch, answer, ask, *past) for plan, past in zip(plans, known, strict=True)]
     return Looked(plans, tuple(web.readers(partial(guarded, each)) for each in seen))
 
@@ -376,8 +377,10 @@ def publish(
     from pagewatch import publishing
 
     if options.asleep:
+        whole = argparse.Namespace(**vars(options))
         with suppress(ConfigError):
-            watches = setup.read_configuration(argparse.Namespace(**vars(options))).watches
+            read = setup.read_configuration(whole).watches
+            watches = read if whole.files == options.files else watches
     publishing.write_feed(options.state, memory, watches, redact, now)
 
 

@@ -24,13 +24,13 @@ TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
 KINDS = {"SequenceNode": "a list", "MappingNode": "a mapping"}
 GLUED = re.compile(r"[ \t]*,?[ \t]+(#[^\s#].*)")  # `# a remark` has a space, `#price` has none
 FORBIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")  # not in YAML 1.1 §5.1
-DASH = re.compile(r"(?<=- ).*", re.DOTALL)  # behind the beginning of an item
+DASH = re.compile(r" *- (?=[^\s#])")  # an item begins with its first key
 # A key at the top, with all that belongs to it.
 BLOCK = re.compile(r"(?m)^([\w-]+):.*\n?(?:(?:[ \t#-].*)?\n)*(?:[ \t#-].+)?")
 
 
 # What makes items of a list depend on each other (an anchor), or the count of lines on what counts them.
-TANGLED = re.compile(r"[\s\[{,]&\S|[\r\x85\u2028\u2029]")
+TANGLED = re.compile(r"[\s\[{,:]&\S|[\0\r\x85\u2028\u2029\ufffd]|^[?]", re.MULTILINE)
 
 
 class Wrong(Exception):
@@ -118,7 +118,8 @@ def blocks(data: bytes, root: Mapping, key: str) -> dict[int, int]:
     firsts = [item.line for item in node.items]
     below = (name.line for name, _ in root.entries if name.line > firsts[-1])
     ends = [*firsts[1:], min(below, default=len(lines) + 1)]
-    if len({DASH.sub("", lines[first - 1]) for first in firsts}) != 1 or firsts != sorted(set(firsts)):
+    dashes = {dash and dash[0] for dash in (DASH.match(lines[first - 1]) for first in firsts)}
+    if len(dashes) != 1 or None in dashes or firsts != sorted(set(firsts)):
         return {}
     spans = zip(firsts, ends, strict=True)
     return {first: end - 1 for first, end in spans if not any("${" in line for line in lines[first - 1 : end - 1])}

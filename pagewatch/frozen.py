@@ -20,7 +20,7 @@ else:
         """`dataclasses.dataclass`."""
         return partial(_frozen, kw_only=kw_only) if frozen else dataclasses.dataclass(cls)
 
-    def replace(value: V, **changes: Any) -> V:
+    def replace(value: V, /, **changes: Any) -> V:
         """The same value but for these fields. TypeError where there is no such field."""
         fields = value.__dict__
         if not changes.keys() <= fields.keys():

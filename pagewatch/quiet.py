@@ -106,11 +106,21 @@ def _note(folder: str) -> dict[str, Any] | None:
     try:
         with open(os.path.join(folder, FILE), encoding="utf-8") as file:
             note = json.load(file)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(note, dict) or any(not isinstance(note.get(name), kind) for name, kind in FIELDS.items()):
         return None
-    return note
+    sound = all(isinstance(name, str) for name in note["variables"]) and all(map(_is_row, note["rows"]))
+    return note if sound else None
+
+
+def _is_row(row: object) -> bool:
+    if not isinstance(row, list) or len(row) != len(Row._fields):
+        return False
+    watch, url, outcome, next_check, due, first, last = row
+    texts = isinstance(watch, str) and isinstance(url, str) and isinstance(outcome, str)
+    numbers = isinstance(due, float | int) and isinstance(first, int) and isinstance(last, int)
+    return texts and numbers and (next_check is None or isinstance(next_check, str))
 
 
 def files_digest(config: str) -> str:

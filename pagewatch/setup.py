@@ -32,14 +32,14 @@ def read_configuration(options: Namespace, awake_at: datetime | None = None) -> 
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError([f"{path} cannot be read: {reason(error)}"]) from error
-    if note is not None and quiet.digest(options.files, note["variables"], environment) != note["config"]:
-        note = None  # edited just now
-    if awake_at is not None and note is not None:
-        data = _without_sleepers(data, note, options, awake_at)
-    configuration = config.load(data, file=path.name, environment={**_dot_env(options), **environment})
-    if note is not None:
-        names = (*configuration.names, *(row.watch for row in options.asleep))
-        configuration = replace(configuration, names=names, variables=frozenset(note["variables"]))
+    known = {**_dot_env(options), **environment}
+    edited = note is not None and quiet.digest(options.files, note["variables"], environment) != note["config"]
+    configuration = None
+    if awake_at is not None and note is not None and not edited and quiet.files_digest(str(path)) == options.files:
+        configuration = _without_sleepers(data, note, options, awake_at, known)
+    if configuration is None:
+        options.asleep, options.blocks = (), {}
+        configuration = config.load(data, file=path.name, environment=known)
     options.secrets = configuration.secrets
     return configuration
 
@@ -54,12 +54,21 @@ def _note(options: Namespace, now: datetime) -> dict[str, Any] | None:
     return quiet.read(str(options.state), str(options.config), options.environment, now.timestamp())
 
 
-def _without_sleepers(data: bytes, note: dict[str, Any], options: Namespace, now: datetime) -> bytes:
-    """The first watch of the file is never asleep: a file without watches is another."""
+def _without_sleepers(
+    data: bytes, note: dict[str, Any], options: Namespace, now: datetime, known: Mapping[str, str]
+) -> Configuration | None:
+    """The first watch of the file is never asleep: a file without watches is another. None where the rest is not a
+    file without faults: then all of it is read, and says what is wrong."""
     rows = [quiet.Row(*row) for row in note["rows"]]
     options.asleep = tuple(row for row in rows[1:] if row.last and now.timestamp() < row.due)
     options.blocks = {row.first: row.last for row in rows}
-    return document.without(data, [(row.first, row.last) for row in options.asleep])
+    rest = document.without(data, [(row.first, row.last) for row in options.asleep])
+    try:
+        found = config.load(rest, file=options.config.name, environment=known)
+    except ConfigError:
+        return None
+    names = (*found.names, *(row.watch for row in options.asleep))
+    return None if found.problems else replace(found, names=names, variables=frozenset(note["variables"]))
 
 
 def _dot_env(options: Namespace) -> Mapping[str, str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import pytest
 
@@ -31,6 +34,10 @@ TANGLED = {
     "a list in brackets": "watches: [{url: http://a/1},\n {url: http://a/2}]\n",
     "a mapping in brackets": "{watches:\n [{url: http://a/1},\n {url: http://a/2}]}\n",
     "a dash on a line of its own": "watches:\n-\n  url: http://a/1\n- url: http://a/2\n",
+    "dashes on lines of their own": "watches:\n-\n  url: http://a/1\n  name: a\n-\n  url: http://a/1\n  name: b\n",
+    "remarks behind dashes": "watches:\n- # a\n  url: http://a/1\n- # b\n  url: http://a/2\n",
+    "an anchor at a value": 'watches:\n- {"url":&u "http://a/1"}\n- {url: *u, name: b}\n',
+    "a key with a question mark": "watches:\n- url: http://a/1\n- url: http://a/2\n?\n  contact\n: me@a.org\n",
     "line ends of Windows": "watches:\r\n- url: http://a/1\r\n- url: http://a/2\r\n",
     "a line end that only YAML knows": 'watches:\n- url: http://a/1\n  reject: "a\x85b"\n- url: http://a/2\n',
     "none": "gap: 0s\n",
@@ -53,6 +60,42 @@ def test_without_some_watches_the_others_are_what_they_were(text: str) -> None:
             assert rest.watches == tuple(watch for watch in whole.watches if watch.line not in dict(left_out))
             assert rest.settings == whole.settings
             assert data.count(b"\n") == text.count("\n")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_nothing_is_left_out_of_bytes_that_are_not_utf_8(encoding: str) -> None:
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    data = f"{mark}watches:\n- url: http://a/1\n- url: http://a/2\n".encode(encoding)
+    assert document.blocks(data, document.read(data), "watches") == {}
+
+
+NOTES = {
+    "a column more": lambda note: [row.append(1) for row in note["rows"]],
+    "a row that is none": lambda note: note["rows"].append([1]),
+    "a row of other types": lambda note: note["rows"][0].__setitem__(4, "soon"),
+    "a variable that is none": lambda note: note["variables"].append(1),
+}
+
+
+@pytest.mark.parametrize("spoil", NOTES.values(), ids=list(NOTES))
+def test_a_note_of_another_form_is_no_note(
+    program: Program, site: Site, spoil: Callable[[dict[str, Any]], Any]
+) -> None:
+    program("check", config=configuration(price(site), price(site, name="Other")))
+    file = program.state / "quiet.txt"
+    note = json.loads(file.read_text(encoding="utf-8"))
+    spoil(note)
+    file.write_text(json.dumps(note), encoding="utf-8")
+    program.clock.forward(DAY)
+    run = program("check")
+    assert (run.returncode, run.stderr, len(site.to("/p"))) == (0, "", 2)
+
+
+def test_a_note_nested_without_end_is_no_note(program: Program, site: Site) -> None:
+    program("check", config=configuration(price(site)))
+    (program.state / "quiet.txt").write_text("[" * 100_000, encoding="utf-8")
+    program.clock.forward(DAY)
+    assert program("check").returncode == 0
 
 
 @pytest.mark.parametrize("text", TANGLED.values(), ids=list(TANGLED))
