@@ -850,13 +850,18 @@ def test_removed_records_that_nobody_is_told_of_are_not_asked_for(program: Progr
     assert site.to("/b") == []
 
 
+def in_three_seconds(line: Line) -> None:
+    line.wait(3)
+    line.send(answer(b"<urlset/>"))
+
+
 def test_who_waits_for_further_documents_keeps_nobody_from_reading(program: Program, site: Site) -> None:
     """Two threads read; both wait for the sitemaps of an index, and the page of another host is read meanwhile."""
     with Site() as one, Site() as two, Site() as three:
         for slow in (one, two):
             child = f"<sitemapindex><sitemap><loc>{slow.url}/1.xml</loc></sitemap></sitemapindex>"
             slow.script("/s.xml", answer(child.encode(), "Content-Type: application/xml"))
-            slow.script("/1.xml", lambda line: line.wait(3) or line.send(answer(b"<urlset/>")))
+            slow.script("/1.xml", in_three_seconds)
         three.script("/p", ok("20 dollars"))
         three.script("/q", ok("20 dollars"))
         maps = [{"name": slow.url, "url": f"{slow.url}/s.xml", "source": "sitemap"} for slow in (one, two)]
