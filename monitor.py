@@ -33,14 +33,12 @@ if __name__ == "__main__":
 
 import argparse
 import faulthandler
-import hashlib
 import io
-import json
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -54,13 +52,13 @@ def lacking(missing: ModuleNotFoundError) -> str:
 
 try:
     from pagewatch import (
+        beginning,
         commandline,
         conditional,
         config,
         decide,
         events,
         lock,
-        output,
         removals,
         schedule,
         setup,
@@ -71,9 +69,9 @@ except ModuleNotFoundError as missing:
     print(lacking(missing), file=sys.stderr)
     sys.exit(2)
 from pagewatch.answers import NETWORK_KINDS, Deferred, Disallowed, FetchFailed, Observation, Outcome, Representation
-from pagewatch.errors import ConfigError, MonitorError, UsageError, reason, unknown
+from pagewatch.errors import ConfigError, MonitorError, reason
 from pagewatch.memory import Memory
-from pagewatch.model import VERSION, Decision, Delivery, Event, Notice, Plan, Result, Target, Told, Verified, Watch
+from pagewatch.model import Decision, Delivery, Event, Notice, Plan, Result, Target, Told, Verified, Watch
 from pagewatch.politeness import OVER, deferred, host_of
 from pagewatch.run import Looked, Run
 from pagewatch.urls import without_login
@@ -210,7 +208,7 @@ def enter(this: Run, plan: Plan, outcome: Outcome, milliseconds: int = 0) -> Non
     decision = guarded(partial(decide.decide, plan, outcome, this.start, this.memory.was_reset(plan.past.id)))
     bug = decision if isinstance(decision, FetchFailed) else outcome
     if isinstance(bug, FetchFailed) and bug.kind == "internal":
-        place = keep_traceback(this.options.state, this.style.redact(bug.reason))
+        place = state.keep_traceback(this.options.state, this.style.redact(bug.reason))
         said = f"a bug in monitor.py; its traceback is in {place}"
         this.fail(3, f"{plan.watch.name}: {said}")
         decision = decide.decide(plan, replace(bug, reason=said), this.start)
@@ -259,7 +257,7 @@ def check(options: argparse.Namespace) -> int:
     alone = nullcontext(lock.Locked()) if nothing_there else lock.lock(options.state, now=start, wait=options.wait)
     with alone as held:
         if isinstance(held, lock.Busy):
-            return say_busy(held, start, style)
+            return beginning.say_busy(held, start, style)
         if sys.stderr is sys.__stderr__:  # a process of its own, which not even an endless regular expression keeps
             faulthandler.dump_traceback_later(LAST_RESORT, exit=True)
         keep_in, publish_in = partial(keep, options.state), partial(publish, options)
@@ -278,7 +276,7 @@ def check(options: argparse.Namespace) -> int:
             this.deliver()
             this.finish()
             raise
-        take_up(this, configuration)
+        beginning.take_up(this, configuration)
         try:
             status = run(this)
         except KeyboardInterrupt:
@@ -289,43 +287,6 @@ def check(options: argparse.Namespace) -> int:
             if not configuration.problems:
                 telling.leave_note(this, configuration, status)
         return status
-
-
-def take_up(this: Run, configuration: config.Configuration) -> None:
-    """Enters the configuration into the run: the watches that are asked for, and a row for each that is broken."""
-    options = this.options
-    this.settings, this.names = configuration.settings, frozenset(configuration.names)
-    this.watches, this.definitions = chosen(configuration, options.names), configuration.watches
-    this.style = setup.style_of(options, configuration.secrets)
-    lines = [config.line(problem, options.config.name) for problem in configuration.problems]
-    for line in lines:
-        this.fail(2, line)
-    telling.tell_problems(this, lines)
-    rows = [Result(p.watch, p.url, "failed", "config", p.message) for p in configuration.broken()]
-    this.unsaved += [row for row in rows if not options.names or row.watch in options.names]
-
-
-def chosen(configuration: config.Configuration, names: Sequence[str]) -> list[Watch]:
-    """The watches that are switched on, or those of them that are named."""
-    watches = {watch.name: watch for watch in configuration.watches}
-    for name in names:
-        if name not in configuration.names:
-            raise UsageError(unknown("watch", name, [*configuration.names, *commandline.COMMANDS]))
-        if name in watches and not watches[name].enabled:
-            raise UsageError(f'watch "{name}" is switched off in watches.yaml (enabled: false)')
-    return [watch for watch in configuration.watches if watch.enabled and (not names or watch.name in names)]
-
-
-def say_busy(held: lock.Busy, start: datetime, style: output.Style) -> int:
-    """Another run is at work: no fault, unless it has been for over an hour."""
-    if style.form == "json":
-        print(json.dumps({"summary": {"watches": 0, "locked": True}}))
-    if held.since is not None and start - held.since > timedelta(hours=1):
-        print(f"another run has been at work since {held.since:%Y-%m-%d %H:%M} UTC: is it stuck?", file=sys.stderr)
-        return 1
-    if style.form == "terminal" or style.verbosity > 0:
-        print("another run is at work; nothing was done")
-    return 0
 
 
 def configured(options: argparse.Namespace, memory: Memory) -> config.Configuration:
@@ -412,25 +373,13 @@ def main(arguments: Sequence[str], clock: Callable[[], datetime] | None = None) 
         return 2
     except Exception:
         text = setup.style_of(options, getattr(options, "secrets", ())).redact(traceback.format_exc())
-        place = keep_traceback(options.state, text)
+        place = state.keep_traceback(options.state, text)
         print(f"a bug in monitor.py; its traceback is in {place}", file=sys.stderr)
         return 3
 
 
 def now_utc() -> datetime:
     return datetime.now(timezone.utc).replace(microsecond=0)
-
-
-def keep_traceback(folder: Path, text: str) -> str:
-    """Where the traceback of a bug was written, for its owner only; a lasting bug has one file."""
-    path = folder / f"error-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:12]}.txt"
-    try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(f"pagewatch {VERSION}, Python {sys.version}\n{text}\n")
-    except OSError:
-        print(text, file=sys.stderr)
-        return "the lines above"
-    return str(path)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ Edges, one outside thing each; none imports another:
     quiet         the note of when each watch will be due
 
 Steps, which bring edges together for the script and the commands:
+    beginning     which watches a run is about, and what is wrong before it begins
     setup         the configuration from disk; checking has the checks that are done once per edit
     one_watch     all that is known of one watch, what the history has not got yet included
     asking        one request for all watches that share it, hosts side by side

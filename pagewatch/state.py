@@ -13,6 +13,7 @@ import errno
 import hashlib
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from pagewatch.errors import StateError, reason
 from pagewatch.memory import Memory
+from pagewatch.model import VERSION as PROGRAM
 from pagewatch.records import VERSION, Damage, Document, Newer, parse
 
 STATE = "state.json"
@@ -306,3 +308,15 @@ def _keep_aside(folder: Path, raw: bytes, now: datetime, files: Files) -> str:
         name = f"{stem}-{number}"
     save(folder / name, raw, files)
     return name
+
+
+def keep_traceback(folder: Path, text: str) -> str:
+    """Where the traceback of a bug was written, for its owner only; a lasting bug has one file."""
+    path = folder / f"error-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:12]}.txt"
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(f"pagewatch {PROGRAM}, Python {sys.version}\n{text}\n")
+    except OSError:
+        print(text, file=sys.stderr)
+        return "the lines above"
+    return str(path)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import monitor
-from pagewatch import commandline, lock, setup, state
+from pagewatch import beginning, commandline, lock, setup, state
 from pagewatch.answers import FetchFailed
 from pagewatch.run import Run as RunAtWork
 from tests.process import Monitor, Run
@@ -99,7 +99,7 @@ class Program:
             keep, publish = partial(monitor.keep, self.state), partial(monitor.publish, options)
             this = RunAtWork(memory, options, start, monitor.send, keep, publish, setup.style_of(options))
             this = replace(this, **different)
-            monitor.take_up(this, monitor.configured(options, memory))
+            beginning.take_up(this, monitor.configured(options, memory))
             return run(this)
 
     def _printed(self, command: list[str], action: Callable[[], int], terminal: bool) -> Run:

@@ -115,6 +115,7 @@ EDGES = frozenset({"connections", "demo", "fetch", "history", "lock", "notify", 
 STEPS: dict[str, frozenset[str]] = {
     "asking": frozenset({"connections", "fetch", "politeness"}),
     "checking": frozenset({"notify", "setup"}),
+    "beginning": frozenset({"commandline", "lock", "run", "setup", "telling"}),
     "commandline": frozenset(),
     "ping": frozenset({"connections", "fetch"}),
     "publishing": frozenset({"recall", "state"}),
