@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import field
 from functools import partial
 from typing import Any, TypeVar
-from urllib.request import getproxies
 
 from pagewatch import fetch, removals, robots
 from pagewatch.answers import NO_VALIDATORS, Answer, Ask, FetchFailed, NotModified, Unaltered, Validators
@@ -98,9 +97,10 @@ class Web:
         request = request_of(self.settings, plans)
         gate = self._gate(plans, request, session)
         length = plans[0].length if len({plan.length for plan in plans}) == 1 else 0
-        briefly = replace(request, timeout=min(request.timeout, LONGEST_HINT))
-        if length and fetch.content_length(briefly, session, gate) == length:
-            return NotModified()
+        if length:
+            briefly = replace(request, timeout=min(request.timeout, LONGEST_HINT))
+            if fetch.content_length(briefly, session, gate) == length:
+                return NotModified()
         return fetch.ask(request, session, gate)
 
     def further(self, plans: Fetch, session: Session) -> Ask:
@@ -158,11 +158,9 @@ def open_web(
     deadline: float,
 ) -> Web:
     """The way out, as the environment describes it. `known` robots.txt files and `pauses` are from earlier runs."""
-    environment, clock = options.environment, options.clock
-    bundle = environment.get("REQUESTS_CA_BUNDLE") or environment.get("SSL_CERT_FILE", "")
     force = getattr(options, "now", True)
-    hosts = Politeness(settings, known, pauses, now=clock, deadline=deadline, override_backoff=force)
-    return Web(settings, Client(ca_bundle=bundle, proxies=getproxies(), now=clock), hosts)
+    hosts = Politeness(settings, known, pauses, now=options.clock, deadline=deadline, override_backoff=force)
+    return Web(settings, Client.of(options.environment, options.clock), hosts)
 
 
 def hinted(fetches: Iterable[Fetch]) -> Mapping[str, frozenset[str]]:

@@ -40,9 +40,7 @@ def subject(past: WatchState, watch: Watch | None) -> Subject:
 
 def between(old: Extract | None, new: Extract, subject: Subject) -> Change:
     """What differs between two versions, with words about its numbers."""
-    change = diff.change(old, new, subject.watch)
-    change = replace(change, removed=()) if subject.feed else change
-    return conditions.with_numbers(change, subject.watch, old, new)
+    return conditions.between(subject.watch, old, new, subject.feed)
 
 
 def entry(event: Event, before: Extract | None, subject: Subject, redact: Redact) -> Entry:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
-from pagewatch import amounts
+from pagewatch import amounts, diff
 from pagewatch.answers import Amount, Extract, Item
 from pagewatch.fingerprint import collapse, item_amounts, regex
 from pagewatch.frozen import replace
@@ -22,9 +22,14 @@ STEP = "changed_by"
 Condition = tuple[str, str, str]  # field ("" is the whole text), condition, operand
 
 
-def with_numbers(
-    change: Change, watch: Watch, old: Extract | None, new: Extract, past: WatchState | None = None
-) -> Change:
+def between(watch: Watch, old: Extract | None, new: Extract, feed: bool, past: WatchState | None = None) -> Change:
+    """What differs, with words about its numbers. Entries that leave a `feed` are not removed. `past` knows what was
+    told last and the extremes."""
+    change = diff.change(old, new, watch)
+    return _with_numbers(replace(change, removed=()) if feed else change, watch, old, new, past)
+
+
+def _with_numbers(change: Change, watch: Watch, old: Extract | None, new: Extract, past: WatchState | None) -> Change:
     """The change with words about its numbers: how far, how many per cent, the lowest or highest seen; where a step
     counts from what was told last, also how far from that."""
     before = _by_field(old.amounts if old else ())

@@ -21,6 +21,7 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+from urllib.request import getproxies
 
 import requests
 import requests.adapters
@@ -72,6 +73,12 @@ class Client:
         self._no_proxy = (proxies or {}).get("no", "")
         self._contexts: dict[bool, ssl.SSLContext] = {}
         self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str], now: Callable[[], datetime]) -> Client:
+        """With the certificates and proxies that the environment names."""
+        bundle = environment.get("REQUESTS_CA_BUNDLE") or environment.get("SSL_CERT_FILE", "")
+        return cls(ca_bundle=bundle, proxies=getproxies(), now=now)
 
     def session(self) -> Session:
         return Session(self)

@@ -139,10 +139,9 @@ def _changed(plan: Plan, seen: Observation, kept: Baseline, now: datetime) -> De
     state = _verified(plan, seen, now, differs=True)
     state = replace(state, changes=state.changes + 1, events=state.events + 1, last_changed=now)
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=True), now)
-    change = replace(diff.change(kept.extract, seen.extract, plan.watch), fates=seen.fates)
-    if seen.representation.source == "feed":  # entries that leave a feed are not removed
-        change = replace(change, removed=())
-    change = conditions.with_numbers(change, plan.watch, kept.extract, seen.extract, plan.past)
+    feed = seen.representation.source == "feed"
+    change = conditions.between(plan.watch, kept.extract, seen.extract, feed, plan.past)
+    change = replace(change, fates=seen.fates)
     part = conditions.told(plan.watch, plan.past, seen.extract, change)
     muted = f"{MUTED}{part}" if isinstance(part, str) else ""
     detail = "; ".join(filter(None, (muted, _trust_detail(plan, state), moved(seen.representation.moved_to))))

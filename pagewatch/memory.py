@@ -227,12 +227,10 @@ class Memory(Facts):
     # -- what the history has not got yet
 
     def record(self, event: Event) -> None:
-        """To be written into the history. If that has not been possible for long, the oldest go."""
+        """To be written into the history."""
         self.events[event.id] = event
         self.feed_id = self.feed_id or _digest(f"{time_text(self._opened)} feed {event.watch_id}")
         self.feed_due |= event.outcome == "changed" and not event.detail.startswith(MUTED)
-        for old in list(self.events)[: max(0, len(self.events) - MOST_EVENTS)]:
-            del self.events[old]
 
     def note(self, notice: Notice, now: datetime, error: str = "") -> None:
         """What became of a notice at its target: "" where it was taken. One about no watch that is remembered has no
@@ -240,6 +238,11 @@ class Memory(Facts):
         if notice.watch_id in self.watches:
             told = f"{notice.id}-{notice.attempts + 1}"
             self.told[told] = Told(told, notice.watch_id, now, notice.target, notice.title, error)
+
+    def not_recorded(self) -> None:
+        """The history could not be written: of what waits for it the oldest go."""
+        for old in list(self.events)[:-MOST_EVENTS]:
+            del self.events[old]
 
     def recorded(self) -> None:
         """The history has got them."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from argparse import Namespace
 from contextlib import nullcontext
-from urllib.request import getproxies
 
 from pagewatch import fetch
 from pagewatch.answers import Deferred, FetchFailed, Missing
@@ -21,11 +20,8 @@ MOST_READ = 10_000  # bytes of an answer that nobody reads
 
 def ping(settings: Settings, options: Namespace) -> str:
     """Why it did not arrive, "" where it did. The URL is a secret: it is not in the reason."""
-    environment = options.environment
-    bundle = environment.get("REQUESTS_CA_BUNDLE") or environment.get("SSL_CERT_FILE", "")
-    client = Client(ca_bundle=bundle, proxies=getproxies(), now=options.clock)
     asked = Request(url=settings.ping, user_agent=settings.user_agent, timeout=PATIENCE, limit=MOST_READ, truncate=True)
-    with client.session() as session:
+    with Client.of(options.environment, options.clock).session() as session:
         answer = fetch.ask(asked, session, lambda url: nullcontext(None))
     match answer:
         case FetchFailed(kind="http-204" | "empty-body"):

@@ -194,6 +194,12 @@ class Run:
         self.status = max(self.status, status)
         self.complain(text)
 
+    def said_once(self, trouble: str, before: str) -> str:
+        """Says trouble that differs from what the last run said; it is what has been said now."""
+        if trouble and trouble != before:
+            self.complain(trouble)
+        return trouble
+
     def complain(self, text: str) -> None:
         self._end_progress()
         print(self.style.clean(text), file=sys.stderr, flush=True)
@@ -328,9 +334,8 @@ class Run:
                 memory.recorded()
             except StateError as error:
                 trouble = str(error)
-            if trouble and trouble != memory.history_told:
-                self.complain(trouble)
-            memory.history_told = trouble
+                memory.not_recorded()
+            memory.history_told = self.said_once(trouble, memory.history_told)
 
     def _publish(self) -> None:
         """The feed of changes, where one was told since it was written; never by a run that cannot read its
@@ -344,9 +349,7 @@ class Run:
             memory.feed_due = False
         except StateError as error:
             trouble = str(error)
-        if trouble and trouble != memory.feed_told:
-            self.complain(trouble)
-        memory.feed_told = trouble
+        memory.feed_told = self.said_once(trouble, memory.feed_told)
 
 
 def _not_saved(row: Result) -> Result:

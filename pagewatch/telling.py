@@ -94,10 +94,9 @@ def _well_being(this: Run) -> tuple[str, str]:
 
 def tell_ping(this: Run, reason: str) -> None:
     """That the user's own URL cannot be reached is said once."""
-    if reason and reason != this.memory.ping_told:
-        this.complain(f"ping: {reason}")
-    if reason != this.memory.ping_told:
-        this.memory.ping_told = reason
+    before = this.memory.ping_told
+    this.memory.ping_told = this.said_once(f"ping: {reason}" if reason else "", before)
+    if this.memory.ping_told != before:
         this.save()
 
 

@@ -85,7 +85,7 @@ RULES: dict[str, frozenset[str]] = {
         }
     ),
     # what it means
-    "conditions": frozenset({"amounts", "fingerprint"}),
+    "conditions": frozenset({"amounts", "diff", "fingerprint"}),
     "baselines": frozenset({"amounts", "conditions", "diff", "schedule"}),
     "conditional": frozenset({"fingerprint"}),
     "decide": frozenset({"baselines", "conditional", "conditions", "diff", "fingerprint", "notices", "schedule"}),

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 from pagewatch.answers import Extract
-from pagewatch.memory import Memory
-from pagewatch.model import Baseline, Notice, Pause, RobotsRecord, WatchState
+from pagewatch.memory import MOST_EVENTS, Memory
+from pagewatch.model import Baseline, Event, Notice, Pause, RobotsRecord, WatchState
 from pagewatch.records import Document, parse
 
 NOW = datetime(2026, 3, 2, 8, tzinfo=timezone.utc)
@@ -311,3 +311,14 @@ def test_what_another_version_of_the_program_keeps_there_stays() -> None:
     memory.commit()
     assert shelf.document.members["later"] == b'{"a":1}'
     assert shelf.document.tables["rows"] == [b'{"row":1}', b'{"row":2}']
+
+
+def test_only_a_history_that_cannot_be_written_makes_waiting_rows_go_the_oldest_first() -> None:
+    memory = opened(Shelf())
+    for number in range(MOST_EVENTS + 2):
+        memory.record(Event(f"w1-{number}", "w1", NOW, "unchanged"))
+    assert len(memory.events) == MOST_EVENTS + 2
+    memory.not_recorded()
+    assert (len(memory.events), next(iter(memory.events))) == (MOST_EVENTS, "w1-2")
+    memory.recorded()
+    assert len(memory.events) == 0
