@@ -7,7 +7,6 @@ without it, or, where it sees nothing now, what it saw before. What cannot be tr
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -19,6 +18,7 @@ from pagewatch.element_text import body, is_in, outermost
 from pagewatch.entry import Value
 from pagewatch.extract import select
 from pagewatch.fingerprint import collapse
+from pagewatch.frozen import dataclass, field, replace
 from pagewatch.markup import Node, Tree
 from pagewatch.matching import line_differences
 from pagewatch.model import Watch, split_attribute

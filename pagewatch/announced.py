@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from pagewatch.element_text import base_of
+from pagewatch.frozen import dataclass
 from pagewatch.markup import Tree
 from pagewatch.urls import absolute
 

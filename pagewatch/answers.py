@@ -7,10 +7,9 @@ Expected answers are values here, taken apart by one `match` in `decide`. What m
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from datetime import datetime, timedelta
 
-from pagewatch.frozen import dataclass
+from pagewatch.frozen import dataclass, field
 
 NETWORK_KINDS = frozenset({"connection", "dns", "tls", "timeout"})  # `FetchFailed.kind` where no HTTP answer came
 

@@ -13,14 +13,13 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import field
 from functools import partial
 from typing import Any, TypeVar
 
 from pagewatch import fetch, removals, robots
 from pagewatch.answers import NO_VALIDATORS, Answer, Ask, FetchFailed, NotModified, Unaltered, Validators
 from pagewatch.connections import Client, Session
-from pagewatch.frozen import dataclass, replace
+from pagewatch.frozen import dataclass, field, replace
 from pagewatch.hops import Request
 from pagewatch.lastmod import latest
 from pagewatch.model import Links, Pause, Plan, RobotsRecord, Settings, Verified

@@ -7,13 +7,13 @@ cut. What a watch does not want to be told of (`only`, `when`) is in no entry.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from pagewatch import conditions, diff
 from pagewatch.answers import Extract, Item
 from pagewatch.atom import Entry
 from pagewatch.comparison import Compared
+from pagewatch.frozen import dataclass, replace
 from pagewatch.model import Change, Event, Every, Watch, WatchState
 from pagewatch.plots import Point
 from pagewatch.sides import rows_of

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
 
 from pagewatch import document, keys, top_level, values
 from pagewatch.document import Broken, Node, Scalar, Wrong
 from pagewatch.environment import fill, read_environment_file, secrets, without_password
 from pagewatch.errors import ConfigError
-from pagewatch.frozen import dataclass
+from pagewatch.frozen import dataclass, field, replace
 from pagewatch.keys import Entry
 from pagewatch.model import STDOUT, Problem, Settings, Watch, split_attribute
 from pagewatch.values import duration

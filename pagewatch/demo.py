@@ -12,11 +12,10 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-from pagewatch.frozen import dataclass
+from pagewatch.frozen import dataclass, field
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Harbour Hall: tickets</title></head>

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import yaml
+
+from pagewatch.frozen import dataclass, field
 
 LARGEST_FILE = 5_000_000  # a watch is about 150 bytes
 DEEPEST = 20

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +18,7 @@ from pagewatch.answers import Amount
 from pagewatch.element_text import page_text, text_of
 from pagewatch.extract import LITTLE_TEXT
 from pagewatch.fingerprint import collapse
+from pagewatch.frozen import dataclass
 from pagewatch.markup import Node, Tree
 
 MOST_VALUES = 200_000  # of one script

@@ -7,10 +7,10 @@ did its server say, what of the page counts, is a change told, and to whom. Text
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from pagewatch import conditional, conditions, fingerprint, schedule
+from pagewatch.frozen import dataclass
 from pagewatch.model import MUTED, STDOUT, Event, Notice, Pause, Problem, Told, Watch, WatchState
 from pagewatch.notices import command
 

@@ -13,12 +13,12 @@ import json
 import re
 import unicodedata
 import warnings
-from dataclasses import MISSING, fields
 from functools import lru_cache
 from typing import Any
 
 from pagewatch import amounts
 from pagewatch.answers import Amount, Extract, Item, Representation
+from pagewatch.frozen import MISSING, fields
 from pagewatch.model import Settings, Watch
 from pagewatch.urls import credentials, without_login
 

@@ -1,63 +1,117 @@
-"""Frozen values, as `dataclasses` makes them, at a third of the time to define one and a tenth to replace a field.
+"""Values made of fields, as `dataclasses` makes them, in a fraction of its time.
 
-A run defines some sixty classes and replaces ten fields a watch. What the standard decorator writes anew for every
-class is one function for all of them here. For classes without slots and `__post_init__`.
+To import `dataclasses` takes 6 ms, a run defines some eighty classes and replaces ten fields a watch. What the standard
+decorator writes anew for every class is one function for all of them here. For classes without slots and
+`__post_init__`, whose annotations are strings.
 """
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
+    from dataclasses import MISSING as MISSING
     from dataclasses import dataclass as dataclass
+    from dataclasses import field as field
+    from dataclasses import fields as fields
     from dataclasses import replace as replace
 else:
     V = TypeVar("V")
+    MISSING = object()
 
     def dataclass(cls: type[V] | None = None, *, frozen: bool = False, kw_only: bool = False) -> Any:
         """`dataclasses.dataclass`."""
-        return partial(_frozen, kw_only=kw_only) if frozen else dataclasses.dataclass(cls)
+        return _made(cls, frozen=False, kw_only=False) if cls else partial(_made, frozen=frozen, kw_only=kw_only)
+
+    def field(
+        *,
+        default: Any = MISSING,
+        default_factory: Callable[[], Any] = MISSING,
+        repr: bool = True,
+        compare: bool = True,
+    ) -> Any:
+        """`dataclasses.field`."""
+        return _Field("", "", default, default_factory, repr, compare)
+
+    def fields(value: Any) -> tuple[Any, ...]:
+        """`dataclasses.fields`, of a value or of its class."""
+        return value.__fields__
 
     def replace(value: V, /, **changes: Any) -> V:
         """The same value but for these fields. TypeError where there is no such field."""
-        fields = value.__dict__
-        if not changes.keys() <= fields.keys():
-            raise TypeError(f"{type(value).__name__} has no {', '.join(changes.keys() - fields.keys())}")
+        known = value.__dict__
+        if not changes.keys() <= known.keys():
+            raise TypeError(f"{type(value).__name__} has no {', '.join(changes.keys() - known.keys())}")
         new = object.__new__(type(value))
-        new.__dict__.update(fields, **changes)
+        new.__dict__.update(known, **changes)
         return new
 
 
-def _frozen(cls: type[Any], kw_only: bool) -> type[Any]:
-    cls = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
-    fields = dataclasses.fields(cls)
+class FrozenError(AttributeError):
+    """A field was to be assigned or deleted."""
+
+
+class _Field(NamedTuple):
+    name: str
+    type: str
+    default: Any
+    default_factory: Any
+    repr: bool
+    compare: bool
+
+
+def _made(cls: type[Any], *, frozen: bool, kw_only: bool) -> type[Any]:
+    known = {each.name: each for base in cls.__mro__[:0:-1] for each in getattr(base, "__fields__", ())}
+    known |= {each.name: each for each in _declared(cls)}
+    made = tuple(known.values())
+    names = tuple(known)
     attributes = {
-        "__positional__": () if kw_only else tuple(field.name for field in fields),
-        "__compared__": tuple(field.name for field in fields if field.compare),
-        "__defaults__": {f.name: f.default for f in fields if f.default is not dataclasses.MISSING},
-        "__factories__": {f.name: f.default_factory for f in fields if f.default_factory is not dataclasses.MISSING},
-        **{"__init__": _init, "__eq__": _eq, "__hash__": _hash, "__repr__": _repr},
-        **{"__setattr__": _refuse, "__delattr__": _refuse},
+        "__fields__": made,
+        "__match_args__": () if kw_only else names,
+        "__compared__": tuple([each.name for each in made if each.compare]),
+        **{"__init__": _init(made, () if kw_only else names), "__eq__": _eq, "__repr__": _repr},
+        **({"__hash__": _hash, "__setattr__": _refuse, "__delattr__": _refuse} if frozen else {"__hash__": None}),
     }
     for name, attribute in attributes.items():
         setattr(cls, name, attribute)
     return cls
 
 
-def _init(self: Any, *args: Any, **given: Any) -> None:
-    values = self.__dict__
-    values.update(self.__defaults__)
-    for name, factory in self.__factories__.items():
-        values[name] = factory()
-    known, positional = self.__dataclass_fields__, self.__positional__
-    values.update(zip(positional, args, strict=False))
-    values.update(given)
-    twice = args and not given.keys().isdisjoint(positional[: len(args)])
-    if twice or len(args) > len(positional) or len(values) != len(known) or not given.keys() <= known.keys():
-        wrong = sorted(values.keys() ^ known.keys())
-        raise TypeError(f"{type(self).__name__} takes each of its fields once; not so: {wrong or 'too many values'}")
+def _declared(cls: type[Any]) -> Iterator[_Field]:
+    """The class's own fields. A default stays an attribute of the class, a factory does not."""
+    for name, kind in cls.__annotations__.items():
+        given = cls.__dict__.get(name, MISSING)
+        if not isinstance(given, _Field):
+            yield _Field(name, kind, given, MISSING, True, True)
+            continue
+        if given.default is MISSING:
+            delattr(cls, name)
+        else:
+            setattr(cls, name, given.default)
+        yield given._replace(name=name, type=kind)
+
+
+def _init(made: tuple[_Field, ...], positional: tuple[str, ...]) -> Callable[..., None]:
+    defaults = {each.name: each.default for each in made if each.default is not MISSING}
+    factories = [(each.name, each.default_factory) for each in made if each.default_factory is not MISSING]
+    known, count = {each.name for each in made}, len(made)
+
+    def __init__(self: Any, *args: Any, **given: Any) -> None:
+        values = defaults.copy()
+        for name, factory in factories:
+            values[name] = factory()
+        if args:
+            values.update(zip(positional, args, strict=False))
+            if len(args) > len(positional) or not given.keys().isdisjoint(positional[: len(args)]):
+                raise TypeError(f"{type(self).__name__} takes each of its fields once")
+        values.update(given)
+        if len(values) != count or not given.keys() <= known:
+            raise TypeError(f"{type(self).__name__} is not made of: {', '.join(sorted(values.keys() ^ known))}")
+        self.__dict__.update(values)
+
+    return __init__
 
 
 def _values(value: Any) -> tuple[Any, ...]:
@@ -71,7 +125,7 @@ def _eq(self: Any, other: Any) -> Any:
         return True
     mine, theirs = self.__dict__, other.__dict__
     if len(mine) == len(theirs) == len(self.__compared__):  # nothing else is in them
-        return mine == theirs
+        return bool(mine == theirs)
     return _values(self) == _values(other)
 
 
@@ -80,9 +134,9 @@ def _hash(self: Any) -> int:
 
 
 def _repr(self: Any) -> str:
-    shown = (name for name, field in self.__dataclass_fields__.items() if field.repr)
+    shown = (each.name for each in self.__fields__ if each.repr)
     return f"{type(self).__qualname__}({', '.join(f'{name}={self.__dict__[name]!r}' for name in shown)})"
 
 
 def _refuse(self: Any, name: str, *value: object) -> None:
-    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}, or delete it")
+    raise FrozenError(f"cannot assign to field {name!r}, or delete it")

@@ -7,11 +7,11 @@ remembered of it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pagewatch import schedule
 from pagewatch.config import Configuration
+from pagewatch.frozen import dataclass
 from pagewatch.memory import Memory
 from pagewatch.model import Problem, Watch, WatchState
 from pagewatch.urls import without_login

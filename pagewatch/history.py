@@ -19,7 +19,6 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import chain, count
 from pathlib import Path
@@ -27,7 +26,7 @@ from typing import Any, TypeVar
 
 from pagewatch.answers import Extract
 from pagewatch.errors import StateError, reason
-from pagewatch.frozen import dataclass
+from pagewatch.frozen import dataclass, replace
 from pagewatch.model import MUTED, Event, Told
 from pagewatch.records import decode, dumps, encode, peek, time_text, time_value
 

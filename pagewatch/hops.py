@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import field
 from datetime import datetime
 
 from pagewatch import cookies, http_headers, schedule
 from pagewatch.answers import Answer, FetchFailed, Missing, NotModified, Representation, Validators
 from pagewatch.cookies import Cookie
-from pagewatch.frozen import dataclass, replace
+from pagewatch.frozen import dataclass, field, replace
 from pagewatch.http_headers import Fields
 from pagewatch.urls import credentials, normalise_url, origin_of, redirect_target
 

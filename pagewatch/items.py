@@ -6,11 +6,10 @@ take two walks, not two thousand.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pagewatch.answers import Item
 from pagewatch.element_text import base_of, is_in
 from pagewatch.fingerprint import collapse
+from pagewatch.frozen import replace
 from pagewatch.markup import Node
 from pagewatch.model import split_attribute
 from pagewatch.urls import absolute

@@ -7,7 +7,6 @@ once, as (line, message).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
@@ -16,6 +15,7 @@ from typing import Any
 from pagewatch import content_keys, request_keys, values
 from pagewatch.document import Broken, Mapping, Node, Scalar, Wrong
 from pagewatch.environment import without_password
+from pagewatch.frozen import dataclass, field
 from pagewatch.model import Every, Watch
 
 SOURCES = ("page", "feed", "sitemap", "json", "text")

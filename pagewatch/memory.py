@@ -11,12 +11,11 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from pagewatch.errors import StateError
-from pagewatch.frozen import replace
+from pagewatch.frozen import dataclass, field, fields, replace
 from pagewatch.model import MUTED, STDOUT, Baseline, Event, Notice, Pause, RobotsRecord, Told, WatchState
 from pagewatch.records import Document, Table, compose, decode, dumps, encode, peek, time_text, time_value
 

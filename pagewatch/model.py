@@ -7,11 +7,10 @@ datetimes, durations are timedeltas unless a name says seconds.
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from datetime import datetime, timedelta
 
 from pagewatch.answers import NO_VALIDATORS, Amount, Extract, Item, Validators
-from pagewatch.frozen import dataclass
+from pagewatch.frozen import dataclass, field
 
 VERSION = "1.0.0"  # of the program, in its User-Agent; pyproject.toml says the same
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice
 
 from pagewatch import amounts
 from pagewatch.element_text import BLOCKS, INLINE, SILENT, text_of
 from pagewatch.fingerprint import collapse
+from pagewatch.frozen import dataclass
 from pagewatch.markup import Node, Tree
 from pagewatch.sturdy import Index, selector_for, walk
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import islice
 
 from pagewatch.answers import Extract
 from pagewatch.element_text import SILENT, text_of
+from pagewatch.frozen import dataclass
 from pagewatch.markup import Node
 from pagewatch.sturdy import Index, names, selector_for, walk
 

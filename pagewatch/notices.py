@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
+from pagewatch.frozen import replace
 from pagewatch.model import Notice
 from pagewatch.urls import without_login
 

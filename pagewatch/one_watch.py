@@ -10,13 +10,13 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from pagewatch import history, recall
 from pagewatch.answers import Extract
 from pagewatch.config import Configuration
 from pagewatch.errors import UsageError, unknown
+from pagewatch.frozen import dataclass
 from pagewatch.history import Version
 from pagewatch.memory import Memory
 from pagewatch.model import Event, Problem, Told, Watch, WatchState

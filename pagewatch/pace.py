@@ -7,10 +7,10 @@ server calls the answer fresh, as no request would be made before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pagewatch.arithmetic import spoken
+from pagewatch.frozen import dataclass
 from pagewatch.http_headers import http_date
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from pagewatch import schedule
@@ -27,7 +26,7 @@ from pagewatch.answers import (
     Validators,
     Verdict,
 )
-from pagewatch.frozen import replace
+from pagewatch.frozen import dataclass, field, replace
 from pagewatch.model import Pause, RobotsRecord, Settings
 from pagewatch.robots import Robots, clip, origin, parse, robots_url
 

@@ -13,13 +13,12 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields
 from datetime import datetime, timedelta, timezone
 from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pagewatch.answers import Amount, Extract, Item, Validators
-from pagewatch.frozen import dataclass
+from pagewatch.frozen import MISSING, dataclass, fields
 from pagewatch.model import Baseline, Candidate, Episode, Pause
 
 VERSION = 1  # of the document: a higher one is not touched

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
 
 from pagewatch.answers import Verdict
-from pagewatch.frozen import dataclass
+from pagewatch.frozen import dataclass, field
 from pagewatch.urls import normalise_url, origin_of, without_dot_segments
 
 LIMIT = 512 * 1024  # RFC 9309 §2.5: at least 500 KiB

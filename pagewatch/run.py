@@ -17,13 +17,12 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
 from datetime import datetime, timedelta
 
 from pagewatch import notices, output
 from pagewatch.answers import FetchFailed, Outcome
 from pagewatch.errors import StateError
-from pagewatch.frozen import dataclass, replace
+from pagewatch.frozen import dataclass, field, replace
 from pagewatch.memory import Memory
 from pagewatch.model import (
     STDOUT,

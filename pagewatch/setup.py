@@ -7,7 +7,6 @@ import sys
 import sysconfig
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from pagewatch import config, document, output, quiet
 from pagewatch.config import Configuration
 from pagewatch.environment import read_environment_file
 from pagewatch.errors import ConfigError, reason
+from pagewatch.frozen import replace
 from pagewatch.model import VERSION
 
 

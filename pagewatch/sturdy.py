@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, islice
 
 from pagewatch import css
 from pagewatch.brittle import is_generated
+from pagewatch.frozen import dataclass
 from pagewatch.markup import Node, Tree
 
 MOST_TRIED = 300  # candidates for one proposal

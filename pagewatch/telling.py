@@ -7,11 +7,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pagewatch import notices, output, quiet, schedule, setup
 from pagewatch.config import Configuration
+from pagewatch.frozen import replace
 from pagewatch.model import STDOUT, Result, Watch
 from pagewatch.run import Run
 from pagewatch.urls import without_login

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from pagewatch import document, request_keys, values
 from pagewatch.document import Broken, Node, Scalar, Wrong
+from pagewatch.frozen import dataclass, field
 from pagewatch.keys import TOP_LEVEL, known_targets, unknown_key
 from pagewatch.model import VERSION, Settings, Target
 from pagewatch.request_keys import TOKEN

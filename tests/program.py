@@ -19,7 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from typing import Any
 import monitor
 from pagewatch import beginning, commandline, lock, setup, state
 from pagewatch.answers import FetchFailed
+from pagewatch.frozen import replace
 from pagewatch.run import Run as RunAtWork
 from tests.process import Monitor, Run
 from tests.site import Site, answer

@@ -8,12 +8,12 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from pagewatch.answers import Extract, Validators
 from pagewatch.errors import StateError
+from pagewatch.frozen import replace
 from pagewatch.lock import lock
 from pagewatch.memory import Memory
 from pagewatch.model import Baseline, Notice, RobotsRecord

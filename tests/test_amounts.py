@@ -6,7 +6,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 import pytest
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from pagewatch import amounts
 from pagewatch.amounts import said, same, widened
 from pagewatch.answers import Amount
+from pagewatch.frozen import replace
 from tests.tables import Row, table
 
 # ------------------------------------------------------------------------------------------------------ the tables

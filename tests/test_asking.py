@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from pagewatch.answers import Answer, Missing, Validators
 from pagewatch.asking import Readers, request_of, share
+from pagewatch.frozen import replace
 from pagewatch.model import Plan
 from tests.values import SETTINGS, START, TAGGED, URL, first_sight, plan
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagewatch.atom import LONGEST_TEXT, MOST_ENTRIES, Entry, feed
+from pagewatch.frozen import replace
 
 NOW = datetime(2026, 11, 30, 15, 4, 9, tzinfo=timezone.utc)
 ATOM = "{http://www.w3.org/2005/Atom}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from argparse import Namespace
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 import monitor
 from pagewatch import changes, history, publishing
 from pagewatch.answers import Amount, Extract, Item
+from pagewatch.frozen import replace
 from pagewatch.lock import lock
 from pagewatch.model import Baseline, Event
 from pagewatch.state import read_memory

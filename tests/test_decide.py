@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from pagewatch.answers import (
 )
 from pagewatch.config import duration
 from pagewatch.decide import decide
+from pagewatch.frozen import replace
 from pagewatch.model import Every, Pause, Plan, WatchState
 from tests.values import DAY, HOUR, MINUTE, START, URL, first_sight, plan, seen
 

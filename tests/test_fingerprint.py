@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 from pagewatch.answers import Extract, Item
 from pagewatch.fingerprint import body_digest, fingerprint, normalise, recipe, request_digest, without_noise
+from pagewatch.frozen import fields, replace
 from pagewatch.model import Watch
 from tests.tables import Row, table
 from tests.values import SETTINGS, representation, watch

@@ -13,7 +13,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from hypothesis import strategies as st
 
 from pagewatch.answers import Amount, Extract, Item
 from pagewatch.errors import StateError
+from pagewatch.frozen import replace
 from pagewatch.history import (
     KEPT,
     NAME,

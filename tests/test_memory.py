@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 from pagewatch.answers import Extract
+from pagewatch.frozen import replace
 from pagewatch.memory import MOST_EVENTS, Memory
 from pagewatch.model import Baseline, Event, Notice, Pause, RobotsRecord, WatchState
 from pagewatch.records import Document, parse

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagewatch import notices
+from pagewatch.frozen import replace
 from pagewatch.model import Notice
 from pagewatch.notices import (
     IN_FULL,

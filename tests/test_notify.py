@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from email.message import EmailMessage
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from pagewatch.frozen import replace
 from pagewatch.model import Delivery, Notice, Target
 from pagewatch.notices import after_failure, changed, warning
 from pagewatch.notify import TIME_LIMIT, advice, check_target, deliver, host_shown, send

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from pagewatch.answers import Answer, Deferred, Disallowed, FetchFailed, Missing, NotModified, Validators, Verdict
+from pagewatch.frozen import replace
 from pagewatch.model import Pause, RobotsRecord
 from pagewatch.politeness import Politeness, host_of
 from pagewatch.robots import LIMIT

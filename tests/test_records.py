@@ -6,7 +6,6 @@ import json
 import types
 import typing
 import zlib
-from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 
 from pagewatch import model
 from pagewatch.answers import Extract, Item, Validators
+from pagewatch.frozen import fields, replace
 from pagewatch.memory import Facts
 from pagewatch.model import Baseline, Episode, Notice, Pause, RobotsRecord, WatchState
 from pagewatch.records import Damage, Document, Newer, Table, compose, decode, dumps, encode, parse, peek, time_text
@@ -37,7 +37,7 @@ LEAVES: dict[Any, st.SearchStrategy[Any]] = {
 def values(hint: Any) -> st.SearchStrategy[Any]:
     """Any value of a type as it stands in the model."""
     arguments = typing.get_args(hint)
-    if is_dataclass(hint):
+    if hasattr(hint, "__fields__"):
         assert isinstance(hint, type)
         hints = typing.get_type_hints(hint, vars(model))
         return st.builds(hint, **{field.name: values(hints[field.name]) for field in fields(hint)})

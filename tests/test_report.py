@@ -7,7 +7,6 @@ import hashlib
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 
 from pagewatch import plots
 from pagewatch.comparison import Compared
+from pagewatch.frozen import replace
 from pagewatch.report import Report, Shown, html
 from pagewatch.stylesheet import DARK, LIGHT
 from tests.chromium import dom_of, framed, needs_chromium

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 
 from pagewatch import schedule
+from pagewatch.frozen import replace
 from pagewatch.model import Every, Pause, WatchState
 from tests.values import DAY, HOUR, MINUTE, START, first_sight, watch
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from pagewatch import sources
 from pagewatch.answers import Answer, Extract, FetchFailed, Missing, NoMatch, Observation, Representation
 from pagewatch.fingerprint import body_digest, fingerprint, recipe
+from pagewatch.frozen import replace
 from pagewatch.model import Baseline, Watch
 from pagewatch.sources import Reading, describe
 from tests.tables import Row, keys_of, table

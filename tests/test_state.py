@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import pytest
 
 from pagewatch.answers import Extract
 from pagewatch.errors import StateError
+from pagewatch.frozen import replace
 from pagewatch.lock import Locked, lock
 from pagewatch.memory import Memory
 from pagewatch.model import Notice, WatchState

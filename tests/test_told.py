@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from pagewatch import conditional, config, sources
 from pagewatch.answers import Answer, Missing, Observation
 from pagewatch.decide import decide
+from pagewatch.frozen import replace
 from pagewatch.model import Decision, Watch, WatchState
 from tests.tables import Row, table
 from tests.values import DAY, SETTINGS, START, URL, first_sight, representation

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pagewatch import changes, differences, explain, one_watch, setup
 from pagewatch.errors import UsageError
+from pagewatch.frozen import replace
 from pagewatch.history import Version
 from pagewatch.notices import command
 from pagewatch.one_watch import Recalled

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +18,7 @@ from pagewatch.changes import Redact
 from pagewatch.comparison import Compared
 from pagewatch.config import Configuration
 from pagewatch.errors import StateError
+from pagewatch.frozen import dataclass
 from pagewatch.health import Health
 from pagewatch.memory import Memory
 from pagewatch.model import Event

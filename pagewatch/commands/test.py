@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from pagewatch import advice, asking, checking, conditional, diff, sources
@@ -32,6 +31,7 @@ from pagewatch.answers import (
 )
 from pagewatch.config import Configuration, line
 from pagewatch.errors import ConfigError, UsageError, unknown
+from pagewatch.frozen import dataclass, replace
 from pagewatch.memory import Memory
 from pagewatch.model import Every, Plan, Watch, WatchState
 from pagewatch.output import Style

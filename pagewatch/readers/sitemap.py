@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin
 from xml.parsers import expat
 
@@ -28,6 +27,7 @@ from pagewatch.answers import (
 )
 from pagewatch.content_coding import unpack_undeclared
 from pagewatch.failures import Broken
+from pagewatch.frozen import dataclass, field, replace
 from pagewatch.lastmod import latest
 from pagewatch.model import Watch
 from pagewatch.reading import Body, Content
