@@ -55,7 +55,6 @@ try:
         beginning,
         commandline,
         conditional,
-        config,
         decide,
         events,
         lock,
@@ -69,6 +68,7 @@ except ModuleNotFoundError as missing:
     print(lacking(missing), file=sys.stderr)
     sys.exit(2)
 from pagewatch.answers import NETWORK_KINDS, Deferred, Disallowed, FetchFailed, Observation, Outcome, Representation
+from pagewatch.configuration import Configuration
 from pagewatch.errors import ConfigError, MonitorError, reason
 from pagewatch.memory import Memory
 from pagewatch.model import Decision, Delivery, Event, Notice, Plan, Result, Target, Told, Verified, Watch
@@ -289,24 +289,25 @@ def check(options: argparse.Namespace) -> int:
         return status
 
 
-def configured(options: argparse.Namespace, memory: Memory) -> config.Configuration:
-    """watches.yaml, checked; by the packages that select and notify once per edit, until nothing is wrong. Of a file
-    that is known a scheduled run reads the watches that may be due."""
-    if memory.checked and setup.is_scheduled(options):
-        configuration = setup.read_configuration(options, awake_at=options.clock())
-        if memory.checked == setup.digest(options, configuration):
-            return configuration
-    options.asleep, options.blocks = (), {}
-    configuration = setup.read_configuration(options)
-    digest = setup.digest(options, configuration)
-    if memory.checked == digest:
-        return configuration
-    if config.needs_checkers(configuration):
-        from pagewatch import checking
+def configured(options: argparse.Namespace, memory: Memory) -> Configuration:
+    """watches.yaml, read and checked once per edit, until nothing is wrong; by the packages that select and notify only
+    then. A scheduled run takes the watches that may be due."""
+    found = setup.kept_configuration(options, awake_at=options.clock() if setup.is_scheduled(options) else None)
+    if found is not None:
+        return found
+    from pagewatch import watches_yaml
 
-        configuration = checking.checked(configuration, options.config.name)
-    memory.checked = "" if configuration.problems else digest
-    return configuration
+    found = watches_yaml.read(options)
+    digest = setup.digest(options, found)
+    if memory.checked != digest:
+        if watches_yaml.needs_checkers(found):
+            from pagewatch import checking
+
+            found = checking.checked(found, options.config.name)
+        memory.checked = "" if found.problems else digest
+    if not getattr(options, "dry_run", True):  # the other commands leave all as it is
+        setup.keep(options, found)
+    return found
 
 
 def ping(this: Run, status: int) -> None:
@@ -338,10 +339,8 @@ def publish(
     from pagewatch import publishing
 
     if options.asleep:
-        whole = argparse.Namespace(**vars(options))
-        with suppress(ConfigError):
-            read = setup.read_configuration(whole).watches
-            watches = read if whole.files == options.files else watches
+        whole = setup.kept_configuration(argparse.Namespace(**vars(options)))
+        watches = watches if whole is None else whole.watches
     publishing.write_feed(options.state, memory, watches, redact, now)
 
 

@@ -5,12 +5,14 @@ Words, standard library only:
     answers       what the web said, and what was found in it
     model         the frozen values that travel: what the user wrote, what is remembered, what is decided
     frozen        a value with other fields
+    nodes         what watches.yaml is made of; configuration: what has been read of it
     urls          one form of a URL: for robots.txt, for the request, for its validators
 
 Rules: text and values in, values out; no network, no files, no clock:
     config        watches.yaml -> settings and watches, every problem with its line; it reads
-                  document (YAML nodes with lines), environment (.env, ${NAME}), top_level, keys, request_keys,
+                  document (YAML to nodes), environment (.env, ${NAME}), top_level, keys, request_keys,
                   content_keys, values; editors read watches.schema.json
+    kept          the configuration as a text, so that it need not be read and checked again
     robots        RFC 9309: which rule decides for a URL
     conditional   which validators may be sent, and whether a 304 can be believed
     hops          what is sent at each redirect and what its answer leads to; with http_headers and cookies
@@ -48,7 +50,8 @@ Edges, one outside thing each; none imports another:
 
 Steps, which bring edges together for the script and the commands:
     beginning     which watches a run is about, and what is wrong before it begins
-    setup         the configuration from disk; checking has the checks that are done once per edit
+    setup         the configuration as it was kept; after an edit watches_yaml reads it from disk, and checking does the
+                  checks that are done once
     one_watch     all that is known of one watch, what the history has not got yet included
     asking        one request for all watches that share it, hosts side by side
     run           decided, saved, shown, told: in this order

@@ -7,27 +7,28 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from pagewatch import commandline, config, lock, output, setup, telling
+from pagewatch import commandline, lock, output, setup, telling
+from pagewatch.configuration import Configuration, line
 from pagewatch.errors import UsageError, unknown
 from pagewatch.model import Result, Watch
 from pagewatch.run import Run
 
 
-def take_up(this: Run, configuration: config.Configuration) -> None:
+def take_up(this: Run, configuration: Configuration) -> None:
     """Enters the configuration into the run: the watches that are asked for, and a row for each that is broken."""
     options = this.options
     this.settings, this.names = configuration.settings, frozenset(configuration.names)
     this.watches, this.definitions = chosen(configuration, options.names), configuration.watches
     this.style = setup.style_of(options, configuration.secrets)
-    lines = [config.line(problem, options.config.name) for problem in configuration.problems]
-    for line in lines:
-        this.fail(2, line)
+    lines = [line(problem, options.config.name) for problem in configuration.problems]
+    for said in lines:
+        this.fail(2, said)
     telling.tell_problems(this, lines)
     rows = [Result(p.watch, p.url, "failed", "config", p.message) for p in configuration.broken()]
     this.unsaved += [row for row in rows if not options.names or row.watch in options.names]
 
 
-def chosen(configuration: config.Configuration, names: Sequence[str]) -> list[Watch]:
+def chosen(configuration: Configuration, names: Sequence[str]) -> list[Watch]:
     """The watches that are switched on, or those of them that are named."""
     watches = {watch.name: watch for watch in configuration.watches}
     for name in names:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from pagewatch import config, setup
-from pagewatch.config import Configuration
+from pagewatch import config, watches_yaml
+from pagewatch.configuration import Configuration
 from pagewatch.jsondata import check_path
 from pagewatch.notify import check_target
 from pagewatch.soup import check_selector
@@ -19,4 +19,4 @@ def checked(configuration: Configuration, file: str) -> Configuration:
 
 def read(options: Namespace) -> Configuration:
     """The configuration with every check, for commands that do not remember the last one."""
-    return checked(setup.read_configuration(options), options.config.name)
+    return checked(watches_yaml.read(options), options.config.name)

@@ -27,7 +27,7 @@ def parse(arguments: Sequence[str], folder_of_script: Path) -> argparse.Namespac
     if options.command == "check" and options.dry_run:  # it is for looking
         options.verbose = True
     options.script = folder_of_script / "monitor.py"
-    options.asleep, options.blocks = (), {}  # watches that need not be read, and where they stand
+    options.asleep = ()  # watches that need not be read
     options.remarks = ()  # what is unwise but no mistake, found on the way
     options.listened_to = True  # there is a standard output, so far as is known
     options.verbosity = -1 if getattr(options, "quiet", False) else int(getattr(options, "verbose", False))

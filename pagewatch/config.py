@@ -9,67 +9,27 @@ edit, with the checkers as arguments.
 
 from __future__ import annotations
 
+import collections.abc
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
 from pagewatch import document, keys, top_level, values
-from pagewatch.document import Broken, Node, Scalar, Wrong
-from pagewatch.environment import fill, read_environment_file, secrets, without_password
+from pagewatch.configuration import SHORTEST_SECRET, Configuration, Place, line
+from pagewatch.environment import Used, fill, secrets, without_password
 from pagewatch.errors import ConfigError
 from pagewatch.frozen import dataclass, field, replace
 from pagewatch.keys import Entry
-from pagewatch.model import STDOUT, Problem, Settings, Watch, split_attribute
-from pagewatch.values import duration
+from pagewatch.model import STDOUT, Problem, Watch, split_attribute
+from pagewatch.nodes import Broken, Mapping, Node, Scalar, Sequence, Wrong
 
-__all__ = ["Configuration", "Place", "check", "duration", "line", "load", "read_environment_file"]
-
-SHORTEST_SECRET = 4  # shorter ones would blot out ordinary words
 PLAIN = re.compile(r"[#.]?[A-Za-z][A-Za-z0-9_-]{0,99}")
-UNNAMED = re.compile(r"watch [0-9]+")
 NOBODY = "no target is left that can be used, so nobody would be told: mend one of them, or take notify out"
 NO_WATCHES = "there are no watches: add watches: and below it a list, each with a name and a url"
 
 
-@dataclass(frozen=True)
-class Place:
-    """A selector or a path and where it stands, for the checks that come later. `kind` is "selector" or "path"."""
-
-    kind: str
-    watch: str
-    url: str
-    key: str
-    text: str
-    line: int
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """The file as far as it can be used.
-
-    `watches` are the good ones, `problems` those of the others and of single targets. `names` are all watches of the
-    file and `declared` all its targets with their lines, the broken ones too: what is remembered of them is kept.
-    `variables` are the ${NAME} used, set or not; `secrets` must never be shown. `blocks` are the
-    lines of watches that can be left out when the file is read again (`document.blocks`).
-    """
-
-    settings: Settings
-    watches: tuple[Watch, ...]
-    problems: tuple[Problem, ...]
-    names: tuple[str, ...]
-    declared: Mapping[str, int]
-    variables: frozenset[str]
-    secrets: frozenset[str] = field(repr=False)
-    places: tuple[Place, ...] = field(repr=False)
-    blocks: Mapping[int, int] = field(repr=False)
-
-    def broken(self) -> list[Problem]:
-        """The first problem of each watch that is left out."""
-        return list({problem.watch: problem for problem in reversed(self.problems) if problem.watch}.values())
-
-
-def load(data: bytes, *, file: str, environment: Mapping[str, str]) -> Configuration:
+def load(data: bytes, *, file: str, environment: collections.abc.Mapping[str, str]) -> Configuration:
     """Everything in the file, read and checked. `file` is its name in messages. Raises ConfigError."""
-    used: set[str] = set()
+    used = Used()
     try:
         root = document.read(data)
     except Wrong as wrong:
@@ -87,17 +47,17 @@ def load(data: bytes, *, file: str, environment: Mapping[str, str]) -> Configura
     problems = sorted(found.problems + _of_file(targets.problems), key=lambda problem: problem.line)
     if fatal:
         raise ConfigError(_lines(fatal + problems, file), settings)
-    values_used = [environment[name] for name in used if name in environment]
+    values_used = [environment[name] for name in used.names if name in environment]
     return Configuration(
         settings=settings,
         watches=tuple(found.watches),
         problems=tuple(problems),
         names=tuple(found.names),
         declared=targets.lines,
-        variables=frozenset(used),
+        variables=frozenset(used.names),
         secrets=secrets([*values_used, settings.ping], settings.targets, found.watches),
         places=tuple(found.places),
-        blocks=document.blocks(data, root, "watches"),
+        written=used.written,
     )
 
 
@@ -145,15 +105,6 @@ def needs_checkers(configuration: Configuration) -> bool:
     return bool(configuration.declared) or not plain
 
 
-def line(problem: Problem, file: str) -> str:
-    """A problem as one line for people: file, line, watch, what is wrong and what to do."""
-    place = f"{file}:{problem.line}" if problem.line else file
-    if not problem.watch:
-        return f"{place}: {problem.message}"
-    watch = problem.watch if UNNAMED.fullmatch(problem.watch) else f'watch "{problem.watch}"'
-    return f"{place}: {watch}: {problem.message}"
-
-
 def _lines(problems: Iterable[Problem], file: str) -> list[str]:
     return [line(problem, file) for problem in sorted(problems, key=lambda problem: problem.line)]
 
@@ -177,7 +128,7 @@ def _defaults(node: Node | None, declared: frozenset[str]) -> Entry:
     if node is None or (isinstance(node, Scalar) and values.is_null(node) and not node.comment):
         return Entry()
     try:
-        mapping = document.Mapping(values.entries("defaults", node, "a mapping of keys of a watch"), node.line, False)
+        mapping = Mapping(values.entries("defaults", node, "a mapping of keys of a watch"), node.line, False)
     except Wrong as wrong:
         return Entry(problems=list(wrong.problems))
     entry = keys.read(mapping, declared)
@@ -206,14 +157,14 @@ class _Found:
             return [Problem(node.line if node else 0, NO_WATCHES)]
         if isinstance(node, Broken):
             return [Problem(node.line, f"watches: {node.message}")]
-        if not isinstance(node, document.Sequence):
+        if not isinstance(node, Sequence):
             return [Problem(node.line, "watches must be a list: begin each watch with a dash, - name: …")]
         fatal = [problem for number, item in enumerate(node.items, 1) for problem in self._read(item, number)]
         return fatal if node.items else [Problem(node.line, NO_WATCHES)]
 
     def _read(self, node: Node, number: int) -> Iterator[Problem]:
         """One watch; yields what makes the whole file doubtful: that its name is another's."""
-        if not isinstance(node, document.Mapping):
+        if not isinstance(node, Mapping):
             self._refuse(node, number)
             return
         entry = keys.combine(keys.read(node, self.declared), self.defaults, node.line)
@@ -239,7 +190,7 @@ class _Found:
         self.problems.append(Problem(node.line, message, self.names[-1], url))
 
 
-def _places(watch: Watch, given: Mapping[str, Node], url: str) -> Iterator[Place]:
+def _places(watch: Watch, given: collections.abc.Mapping[str, Node], url: str) -> Iterator[Place]:
     """The selectors and paths of a watch. In JSON, fields are paths, and key and ignore are names of members."""
     is_json = watch.source == "json" or bool(watch.path)
 

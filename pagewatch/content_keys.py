@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pagewatch.document import Mapping, Node, Scalar, Sequence, Wrong
+from pagewatch.nodes import Mapping, Node, Scalar, Sequence, Wrong
 from pagewatch.values import (
     FLAGS,
     each,

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 from pagewatch.frozen import dataclass, field
+from pagewatch.nodes import Broken, Mapping, Node, Scalar, Sequence, Wrong
 
 LARGEST_FILE = 5_000_000  # a watch is about 150 bytes
 DEEPEST = 20
@@ -25,62 +26,8 @@ TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
 KINDS = {"SequenceNode": "a list", "MappingNode": "a mapping"}
 GLUED = re.compile(r"[ \t]*,?[ \t]+(#[^\s#].*)")  # `# a remark` has a space, `#price` has none
 FORBIDDEN = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")  # not in YAML 1.1 §5.1
-DASH = re.compile(r" *- (?=[^\s#])")  # an item begins with its first key
 # A key at the top, with all that belongs to it.
 BLOCK = re.compile(r"(?m)^([\w-]+):.*\n?(?:(?:[ \t#-].*)?\n)*(?:[ \t#-].+)?")
-
-
-# What makes items of a list depend on each other (an anchor), or the count of lines on what counts them.
-TANGLED = re.compile(r"[\s\[{,:]&\S|[\0\r\x85\u2028\u2029\ufffd]|^[?]", re.MULTILINE)
-
-
-class Wrong(Exception):
-    """What cannot be used and why: `problems` are (line, message). It stays inside the reading of the file."""
-
-    def __init__(self, line: int, message: str) -> None:
-        super().__init__(line, message)
-        self.problems = [(line, message)]
-
-    @classmethod
-    def together(cls, problems: list[tuple[int, str]]) -> Wrong:
-        """One for all of them; there is at least one."""
-        wrong = cls(*problems[0])
-        wrong.problems = problems
-        return wrong
-
-
-class Scalar(NamedTuple):
-    """`written` is the text in the file, `text` the same with ${NAME} replaced; `plain`: without quotes; `comment`:
-    what an unquoted # directly before a word has cut off."""
-
-    text: str
-    line: int
-    plain: bool
-    comment: str
-    written: str
-
-
-class Sequence(NamedTuple):
-    items: tuple[Node, ...]
-    line: int
-    flow: bool
-
-
-class Mapping(NamedTuple):
-    entries: tuple[tuple[Scalar, Node], ...]
-    line: int
-    flow: bool
-
-
-class Broken(NamedTuple):
-    """In place of a value that YAML allows and nobody means. `written` is the text in the file, where it is one."""
-
-    line: int
-    message: str
-    written: str = ""
-
-
-Node = Scalar | Sequence | Mapping | Broken
 
 
 def read(data: bytes, loader: Any = FASTEST) -> Mapping:
@@ -106,32 +53,6 @@ def salvage(data: bytes, keys: Iterable[str]) -> Mapping:
             except Wrong:
                 continue
     return Mapping(tuple(found), 1, False)
-
-
-def blocks(data: bytes, root: Mapping, key: str) -> dict[int, int]:
-    """The lines of each item of the list under a top-level key, the first and the last, where `without` can take them
-    out and leaves all else as it is. Items with a ${NAME} are not among them."""
-    node = next((node for name, node in root.entries if name.text == key), None)
-    text = data.decode("utf-8", "replace")
-    if not isinstance(node, Sequence) or not node.items or node.flow or root.flow or TANGLED.search(text):
-        return {}
-    lines = text.split("\n")
-    firsts = [item.line for item in node.items]
-    below = (name.line for name, _ in root.entries if name.line > firsts[-1])
-    ends = [*firsts[1:], min(below, default=len(lines) + 1)]
-    dashes = {dash and dash[0] for dash in (DASH.match(lines[first - 1]) for first in firsts)}
-    if len(dashes) != 1 or None in dashes or firsts != sorted(set(firsts)):
-        return {}
-    spans = zip(firsts, ends, strict=True)
-    return {first: end - 1 for first, end in spans if not any("${" in line for line in lines[first - 1 : end - 1])}
-
-
-def without(data: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
-    """The file with these lines, first and last, made remarks: every other line keeps its number."""
-    lines = data.split(b"\n")
-    for first, last in spans:
-        lines[first - 1 : last] = [b"#"] * (last - first + 1)
-    return b"\n".join(lines)
 
 
 # ------------------------------------------------------------------------------------------------- bytes to YAML

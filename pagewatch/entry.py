@@ -18,6 +18,7 @@ from pagewatch.jsondata import check_path
 from pagewatch.model import Watch
 from pagewatch.notices import harmless, one_line
 from pagewatch.soup import check_selector
+from pagewatch.values import duration
 
 LONGEST_NAME = 60
 HEAD = "watches:\n"
@@ -89,7 +90,7 @@ def _is(watch: Watch, key: str, value: Value) -> bool:
     if key == "fields":
         return watch.counted == value
     if key == "every":
-        return watch.every.low == watch.every.high == config.duration(str(value))
+        return watch.every.low == watch.every.high == duration(str(value))
     return bool(getattr(watch, key) == value)
 
 

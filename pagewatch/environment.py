@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from pagewatch.document import Broken, Node, Scalar, Sequence
-from pagewatch.document import Mapping as MappingNode
 from pagewatch.errors import ConfigError
+from pagewatch.frozen import dataclass, field
 from pagewatch.model import Target, Watch
+from pagewatch.nodes import Broken, Node, Scalar, Sequence
+from pagewatch.nodes import Mapping as MappingNode
 from pagewatch.urls import credentials
 
 VARIABLE = re.compile(r"\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?")
@@ -75,8 +76,16 @@ def _assign(line: str, values: dict[str, str]) -> str:
 # ------------------------------------------------------------------------------------------------------- ${NAME}
 
 
-def fill(node: Node, environment: Mapping[str, str], used: set[str], level: int = 0) -> Node:
-    """The same node with ${NAME} replaced in its values; the names go into `used`. What cannot be is Broken."""
+@dataclass
+class Used:
+    """The names of the variables that were met, and by what they became the texts that have one in them."""
+
+    names: set[str] = field(default_factory=set)
+    written: dict[str, str] = field(default_factory=dict)
+
+
+def fill(node: Node, environment: Mapping[str, str], used: Used, level: int = 0) -> Node:
+    """The same node with ${NAME} replaced in its values. What cannot be is Broken."""
     if isinstance(node, Scalar):
         return _filled(node, environment, used) if "${" in node.text else node
     if level == LEVELS or isinstance(node, Broken):
@@ -87,9 +96,9 @@ def fill(node: Node, environment: Mapping[str, str], used: set[str], level: int 
     return MappingNode(entries, node.line, node.flow)
 
 
-def _filled(scalar: Scalar, environment: Mapping[str, str], used: set[str]) -> Node:
+def _filled(scalar: Scalar, environment: Mapping[str, str], used: Used) -> Node:
     names = [match[1] for match in VARIABLE.finditer(scalar.text) if not match[0].startswith("$$")]
-    used.update(name for name in names if name)
+    used.names.update(name for name in names if name)
     if None in names:
         rule = "${ begins a variable, ${NAME} with letters, digits and _; write $${ where it is meant literally"
         return Broken(scalar.line, rule, scalar.written)
@@ -109,7 +118,9 @@ def _filled(scalar: Scalar, environment: Mapping[str, str], used: set[str]) -> N
         found = environment[match[1]]
         return quote(found, safe="") if match.end() <= end else found
 
-    return scalar._replace(text=VARIABLE.sub(value, scalar.text))
+    text = VARIABLE.sub(value, scalar.text)
+    used.written[text.strip()] = scalar.text
+    return scalar._replace(text=text)
 
 
 # --------------------------------------------------------------------------------------------------- what to hide

@@ -10,7 +10,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 from pagewatch import schedule
-from pagewatch.config import Configuration
+from pagewatch.configuration import Configuration
 from pagewatch.frozen import dataclass
 from pagewatch.memory import Memory
 from pagewatch.model import Problem, Watch, WatchState

@@ -13,10 +13,10 @@ from functools import partial
 from typing import Any
 
 from pagewatch import content_keys, request_keys, values
-from pagewatch.document import Broken, Mapping, Node, Scalar, Wrong
 from pagewatch.environment import without_password
 from pagewatch.frozen import dataclass, field
 from pagewatch.model import Every, Watch
+from pagewatch.nodes import Broken, Mapping, Node, Scalar, Wrong
 
 SOURCES = ("page", "feed", "sitemap", "json", "text")
 TOP_LEVEL = ("contact", "user_agent", "gap", "notify", "alert", "heartbeat", "ping", "defaults", "watches")

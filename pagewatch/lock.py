@@ -26,7 +26,7 @@ NAME = "lock"
 POLL = 0.1  # seconds between two tries
 OURS = (
     *("state.json", "content", NAME, "README", ".gitignore"),
-    *("history.db", "quiet.txt", "report.html", "changes.atom", "error"),
+    *("history.db", "quiet.txt", "watches.txt", "report.html", "changes.atom", "error"),
 )  # beginnings of the names of what a state folder holds
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pagewatch import history, recall
 from pagewatch.answers import Extract
-from pagewatch.config import Configuration
+from pagewatch.configuration import Configuration
 from pagewatch.errors import UsageError, unknown
 from pagewatch.frozen import dataclass
 from pagewatch.history import Version

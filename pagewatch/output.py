@@ -14,6 +14,7 @@ from typing import Any
 
 from pagewatch import diff
 from pagewatch.answers import Item
+from pagewatch.configuration import SHORTEST_SECRET
 from pagewatch.frozen import dataclass
 from pagewatch.model import Change, Notice, Result
 from pagewatch.notices import harmless, one_line
@@ -37,7 +38,6 @@ ORDER = (
 )
 COLOURS = {"changed": "32", "baseline": "36", **dict.fromkeys(TROUBLE, "33"), "failed": "31"}
 LONGEST_SAID = 200  # characters of a change in a line
-SHORTEST_SECRET = 4  # shorter values are no secrets, and would blot out ordinary words
 
 
 @dataclass(frozen=True)

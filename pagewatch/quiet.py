@@ -24,16 +24,16 @@ FIELDS = {
 
 
 class Row(NamedTuple):
-    """One watch as it is while nothing happens. The first four are shown; `due` is a time since the epoch; `first` and
-    `last` are its lines in the configuration, `last` is 0 where they must be read whether it is due or not."""
+    """One watch as it is while nothing happens. The first four are shown; `due` is a time since the epoch, `line` its
+    place in the configuration; `sleeps`: it need not be read before it is due."""
 
     watch: str
     url: str
     outcome: str
     next_check: str | None
     due: float
-    first: int
-    last: int
+    line: int
+    sleeps: bool
 
 
 def status(arguments: list[str], folder_of_script: str, environment: Mapping[str, str]) -> int | None:
@@ -117,9 +117,9 @@ def _note(folder: str) -> dict[str, Any] | None:
 def _is_row(row: object) -> bool:
     if not isinstance(row, list) or len(row) != len(Row._fields):
         return False
-    watch, url, outcome, next_check, due, first, last = row
+    watch, url, outcome, next_check, due, line, sleeps = row
     texts = isinstance(watch, str) and isinstance(url, str) and isinstance(outcome, str)
-    numbers = isinstance(due, float | int) and isinstance(first, int) and isinstance(last, int)
+    numbers = isinstance(due, float | int) and isinstance(line, int) and isinstance(sleeps, bool)
     return texts and numbers and (next_check is None or isinstance(next_check, str))
 
 

@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from pagewatch.answers import Amount, Extract, Item, Validators
 from pagewatch.frozen import MISSING, dataclass, fields
-from pagewatch.model import Baseline, Candidate, Episode, Pause
+from pagewatch.model import Baseline, Candidate, Episode, Every, Pause, Target
 
 VERSION = 1  # of the document: a higher one is not touched
 
@@ -170,9 +170,11 @@ _LEAVES = {
     "Baseline": _nested(Baseline),
     "Candidate": _nested(Candidate),
     "Episode": _nested(Episode),
+    "Every": _nested(Every),
     "Extract": _nested(Extract),
     "Item": _nested(Item),
     "Pause": _nested(Pause),
+    "Target": _nested(Target),
     "Validators": _nested(Validators),
 }
 

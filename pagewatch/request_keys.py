@@ -11,7 +11,7 @@ import re
 from urllib.parse import urlencode
 
 from pagewatch.charset import encoding_name
-from pagewatch.document import Mapping, Node, Scalar, Wrong
+from pagewatch.nodes import Mapping, Node, Scalar, Wrong
 from pagewatch.urls import normalise_url
 from pagewatch.values import (
     COMMENT,

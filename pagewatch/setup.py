@@ -1,4 +1,5 @@
-"""From the options of a call to what the run stands on: the configuration on disk and the way to print."""
+"""From the options of a call to what the run stands on: what earlier runs have kept of the configuration, the digests
+by which it is known, and the way to print."""
 
 from __future__ import annotations
 
@@ -7,41 +8,50 @@ import sys
 import sysconfig
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from pagewatch import config, document, output, quiet
-from pagewatch.config import Configuration
+from pagewatch import kept, output, quiet
+from pagewatch.configuration import Configuration
 from pagewatch.environment import read_environment_file
 from pagewatch.errors import ConfigError, reason
 from pagewatch.frozen import replace
 from pagewatch.model import VERSION
 
 
-def read_configuration(options: Namespace, awake_at: datetime | None = None) -> Configuration:
-    """watches.yaml without the expensive checks. What the environment has counts before `.env`. Raises ConfigError.
+def kept_configuration(options: Namespace, awake_at: datetime | None = None) -> Configuration | None:
+    """What an earlier run has read and found good, if it would be the same now; watches.yaml itself need not be read.
 
-    With `awake_at` watches are not read that will not be due then, as far as the last run's note knows: their rows are
-    `options.asleep`, and `options.blocks` the lines of all.
+    With `awake_at` it is without the watches that will not be due then, as far as the last run's note knows: their rows
+    are `options.asleep`.
     """
-    path, environment = options.config, options.environment
-    note = None if awake_at is None else _note(options, awake_at)
-    options.files = quiet.files_digest(str(path))
+    path, state = str(options.config), str(options.state)
+    options.files = quiet.files_digest(path)
+    note = None if awake_at is None else quiet.read(state, path, options.environment, awake_at.timestamp())
+    rows = [quiet.Row(*row) for row in note["rows"]] if note is not None else []
+    asleep = tuple([row for row in rows if row.sleeps and awake_at is not None and awake_at.timestamp() < row.due])
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ConfigError([f"{path} cannot be read: {reason(error)}"]) from error
-    known = {**_dot_env(options), **environment}
-    edited = note is not None and quiet.digest(options.files, note["variables"], environment) != note["config"]
-    configuration = None
-    if awake_at is not None and note is not None and not edited and quiet.files_digest(str(path)) == options.files:
-        configuration = _without_sleepers(data, note, options, awake_at, known)
-    if configuration is None:
-        options.asleep, options.blocks = (), {}
-        configuration = config.load(data, file=path.name, environment=known)
-    options.secrets = configuration.secrets
-    return configuration
+        text, data = (options.state / kept.FILE).read_bytes(), options.config.read_bytes()
+    except OSError:
+        return None
+    found = kept.read(text, partial(_digest, options), data, environment_of(options), {row.line for row in asleep})
+    if found is None or quiet.files_digest(path) != options.files:  # edited meanwhile
+        return None
+    options.asleep, options.secrets = asleep, found.secrets
+    return replace(found, names=(*found.names, *(row.watch for row in asleep)))
+
+
+def keep(options: Namespace, configuration: Configuration) -> None:
+    """For the next runs, what has just been read. What cannot be written is no loss: it will be read again."""
+    with suppress(OSError):
+        data = options.config.read_bytes()
+        text = kept.text(configuration, digest(options, configuration), data, environment_of(options))
+        if text is not None and quiet.files_digest(str(options.config)) == options.files:
+            path = options.state / kept.FILE
+            path.touch(mode=0o600)
+            path.write_bytes(text)
 
 
 def is_scheduled(options: Namespace) -> bool:
@@ -50,25 +60,9 @@ def is_scheduled(options: Namespace) -> bool:
     return not asked and options.verbosity <= 0
 
 
-def _note(options: Namespace, now: datetime) -> dict[str, Any] | None:
-    return quiet.read(str(options.state), str(options.config), options.environment, now.timestamp())
-
-
-def _without_sleepers(
-    data: bytes, note: dict[str, Any], options: Namespace, now: datetime, known: Mapping[str, str]
-) -> Configuration | None:
-    """The first watch of the file is never asleep: a file without watches is another. None where the rest is not a
-    file without faults: then all of it is read, and says what is wrong."""
-    rows = [quiet.Row(*row) for row in note["rows"]]
-    options.asleep = tuple(row for row in rows[1:] if row.last and now.timestamp() < row.due)
-    options.blocks = {row.first: row.last for row in rows}
-    rest = document.without(data, [(row.first, row.last) for row in options.asleep])
-    try:
-        found = config.load(rest, file=options.config.name, environment=known)
-    except ConfigError:
-        return None
-    names = (*found.names, *(row.watch for row in options.asleep))
-    return None if found.problems else replace(found, names=names, variables=frozenset(note["variables"]))
+def environment_of(options: Namespace) -> Mapping[str, str]:
+    """The variables that watches.yaml may name: what the environment has counts before `.env`."""
+    return {**_dot_env(options), **options.environment}
 
 
 def _dot_env(options: Namespace) -> Mapping[str, str]:
@@ -90,9 +84,15 @@ def read_digest(options: Namespace, configuration: Configuration) -> str:
 
 
 def digest(options: Namespace, configuration: Configuration) -> str:
-    """Of all that the expensive checks depend on: what was read, this version, and the folder of installed packages."""
-    packages = Path(sysconfig.get_paths()["purelib"]).stat().st_mtime_ns
-    return f"{read_digest(options, configuration)} {VERSION} {packages}"
+    """Of all that decides what the configuration is, and whether it is good: what was read, this program, and the
+    folder of installed packages."""
+    return _digest(options, configuration.variables)
+
+
+def _digest(options: Namespace, variables: Iterable[str]) -> str:
+    folders = (Path(sysconfig.get_paths()["purelib"]), Path(__file__).parent)
+    changed = " ".join(str(folder.stat().st_mtime_ns) for folder in folders)
+    return f"{quiet.digest(options.files, sorted(variables), options.environment)} {VERSION} {changed}"
 
 
 def style_of(options: Namespace, secrets: Iterable[str] = ()) -> output.Style:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from pagewatch import notices, output, quiet, schedule, setup
-from pagewatch.config import Configuration
+from pagewatch.configuration import Configuration
 from pagewatch.frozen import replace
 from pagewatch.model import STDOUT, Result, Watch
 from pagewatch.run import Run
@@ -104,9 +104,9 @@ def leave_note(this: Run, configuration: Configuration, status: int) -> None:
     """For the next runs (`quiet`): when each watch will be due, and what they print and return while none is."""
     if status > 1 or this.settings.ping:
         return
-    now, blocks = this.options.clock(), this.options.blocks or configuration.blocks
-    rows = [_row(this, watch, blocks, now) for watch in this.watches]
-    rows = sorted([*rows, *this.options.asleep], key=lambda row: row.first)
+    now = this.options.clock()
+    rows = [_row(this, watch, now) for watch in this.watches]
+    rows = sorted([*rows, *this.options.asleep], key=lambda row: row.line)
     style, outbox = replace(this.style, form="json"), this.deliverable()
     summary = output.summary(Counter(row.outcome for row in rows), 0, len(outbox), style)
     until = [row.due for row in rows] + [notices.due_at(notice).timestamp() for notice in outbox]
@@ -122,7 +122,7 @@ def leave_note(this: Run, configuration: Configuration, status: int) -> None:
     )
 
 
-def _row(this: Run, watch: Watch, blocks: Mapping[int, int], now: datetime) -> quiet.Row:
+def _row(this: Run, watch: Watch, now: datetime) -> quiet.Row:
     """A watch may be left unread if it will not be due and nothing else is to be known of it: no trouble, no edit that
     has not been looked at, nothing that must not be shown."""
     past = this.state_of(watch)
@@ -134,5 +134,5 @@ def _row(this: Run, watch: Watch, blocks: Mapping[int, int], now: datetime) -> q
         due = min(due, stale)
     name, url = this.style.clean(watch.name), this.style.clean(without_login(watch.url))
     plain = (name, url) == (watch.name, watch.url) and not watch.headers and name not in this.edited
-    last = blocks.get(watch.line, 0) if plain and outcome == "not-due" and past.episode is None else 0
-    return quiet.Row(name, url, outcome, output.timestamp(until), due.timestamp(), watch.line, last)
+    sleeps = plain and outcome == "not-due" and past.episode is None
+    return quiet.Row(name, url, outcome, output.timestamp(until), due.timestamp(), watch.line, sleeps)

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from pagewatch import document
-from pagewatch.document import Broken, Mapping, Node, Scalar, Wrong
+from pagewatch import nodes
 from pagewatch.model import Every
+from pagewatch.nodes import Broken, Mapping, Node, Scalar, Wrong
 
 T = TypeVar("T")
 
@@ -210,15 +210,15 @@ def scalar_of(key: str, node: Node, wanted: str) -> Scalar:
         return node
     if isinstance(node, Broken):
         raise Wrong(node.line, f"{key}: {node.message}")
-    kind = "list" if isinstance(node, document.Sequence) else "mapping"
+    kind = "list" if isinstance(node, nodes.Sequence) else "mapping"
     raise Wrong(node.line, f"{key} must be {wanted}, not a {kind}{_meant(key, node)}")
 
 
-def _meant(key: str, node: document.Sequence | Mapping) -> str:
+def _meant(key: str, node: nodes.Sequence | Mapping) -> str:
     """Advice where a selector or a URL was made a list or a mapping by its own bracket."""
     name = key.rpartition(": ")[2]
     is_selector = key in ("select", "items") or key.startswith("fields: ")
-    if is_selector and isinstance(node, document.Sequence):
+    if is_selector and isinstance(node, nodes.Sequence):
         only = node.items[0] if len(node.items) == 1 and node.flow else None
         if isinstance(only, Scalar) and only.plain:
             return f"; an unquoted [ starts a YAML list, write {name}: {_quoted(f'[{only.written}]')}"
@@ -230,7 +230,7 @@ def _meant(key: str, node: document.Sequence | Mapping) -> str:
 
 def items(key: str, node: Node) -> tuple[Node, ...]:
     """The nodes of a list; a single value is a list of one."""
-    if isinstance(node, document.Sequence):
+    if isinstance(node, nodes.Sequence):
         return node.items
     return (scalar_of(key, node, "text, or a list of texts"),)
 

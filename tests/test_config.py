@@ -15,10 +15,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagewatch import config, document
+from pagewatch import config, document, kept
+from pagewatch.configuration import Configuration, line
+from pagewatch.environment import read_environment_file
 from pagewatch.errors import ConfigError
+from pagewatch.frozen import replace
 from pagewatch.keys import KEYS, TOP_LEVEL
 from pagewatch.model import STDOUT, Every, Problem
+from pagewatch.nodes import Wrong
 from pagewatch.values import ENDLESS
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -65,9 +69,19 @@ watches:
 """
 
 
-def load(text: str | bytes, **environment: str) -> config.Configuration:
+def load(text: str | bytes, **environment: str) -> Configuration:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    return config.load(data, file="watches.yaml", environment=environment)
+    found = config.load(data, file="watches.yaml", environment=environment)
+    assert_the_same_when_kept(found, data, environment)
+    return found
+
+
+def assert_the_same_when_kept(found: Configuration, data: bytes, environment: dict[str, str]) -> None:
+    text = kept.text(found, "digest", data, environment)
+    assert text or found.problems or found.secrets or any(watch.body is not None for watch in found.watches)
+    if text is not None:
+        again = kept.read(text, lambda variables: "digest", data, environment)
+        assert again == replace(found, places=(), written={})
 
 
 def assert_lines(told: Iterable[str]) -> None:
@@ -77,8 +91,8 @@ def assert_lines(told: Iterable[str]) -> None:
     ] == []
 
 
-def lines(configuration: config.Configuration) -> list[str]:
-    return [config.line(problem, "watches.yaml") for problem in configuration.problems]
+def lines(configuration: Configuration) -> list[str]:
+    return [line(problem, "watches.yaml") for problem in configuration.problems]
 
 
 def text_of(row: dict[str, Any]) -> str:
@@ -132,7 +146,7 @@ def test_both_loaders_of_pyyaml_give_the_same(row: dict[str, Any]) -> None:
     def read(loader: Any) -> Any:
         try:
             return document.read(text_of(row).encode(), loader)
-        except document.Wrong as wrong:
+        except Wrong as wrong:
             return wrong.problems
 
     assert document.FASTEST is not yaml.BaseLoader, "PyYAML has no C loader here"
@@ -358,7 +372,7 @@ def test_an_error_of_the_file_carries_the_settings() -> None:
 # -------------------------------------------------------------------------------------------- the expensive checks
 
 
-def check(configuration: config.Configuration, refuse_targets: str = "") -> config.Configuration:
+def check(configuration: Configuration, refuse_targets: str = "") -> Configuration:
     return config.check(
         configuration,
         selector=lambda text: f"{text} is no selector:\n  write another" if "!" in text else None,
@@ -451,12 +465,12 @@ def test_unset_variables_are_among_those_that_are_used() -> None:
 
 
 def test_a_problem_is_one_line_with_file_line_watch_and_advice() -> None:
-    assert config.line(Problem(12, "select is empty", "Concert price"), "w.yaml") == (
+    assert line(Problem(12, "select is empty", "Concert price"), "w.yaml") == (
         'w.yaml:12: watch "Concert price": select is empty'
     )
-    assert config.line(Problem(3, "x", "watch 2"), "w.yaml") == "w.yaml:3: watch 2: x"
-    assert config.line(Problem(3, "x"), "w.yaml") == "w.yaml:3: x"
-    assert config.line(Problem(0, "x"), "w.yaml") == "w.yaml: x"
+    assert line(Problem(3, "x", "watch 2"), "w.yaml") == "w.yaml:3: watch 2: x"
+    assert line(Problem(3, "x"), "w.yaml") == "w.yaml:3: x"
+    assert line(Problem(0, "x"), "w.yaml") == "w.yaml: x"
 
 
 def test_every_line_of_the_table_is_one_line() -> None:
@@ -504,7 +518,7 @@ WRONG_ENVIRONMENT_FILES: list[tuple[str, bytes, list[str]]] = [
 
 @pytest.mark.parametrize(("name", "text", "values"), ENVIRONMENT_FILES, ids=[row[0] for row in ENVIRONMENT_FILES])
 def test_the_environment_file(name: str, text: str, values: dict[str, str]) -> None:
-    assert config.read_environment_file(text.encode()) == values
+    assert read_environment_file(text.encode()) == values
 
 
 @pytest.mark.parametrize(
@@ -512,7 +526,7 @@ def test_the_environment_file(name: str, text: str, values: dict[str, str]) -> N
 )
 def test_what_is_wrong_in_the_environment_file_is_told_by_line(name: str, data: bytes, told: list[str]) -> None:
     with pytest.raises(ConfigError) as raised:
-        config.read_environment_file(data)
+        read_environment_file(data)
     assert list(raised.value.problems) == told
 
 

@@ -20,10 +20,10 @@ from pagewatch.answers import (
     Outcome,
     Validators,
 )
-from pagewatch.config import duration
 from pagewatch.decide import decide
 from pagewatch.frozen import replace
 from pagewatch.model import Every, Pause, Plan, WatchState
+from pagewatch.values import duration
 from tests.values import DAY, HOUR, MINUTE, START, URL, first_sight, plan, seen
 
 ROWS = yaml.safe_load((Path(__file__).parent / "cases" / "decide.yaml").read_text(encoding="utf-8"))

@@ -4,70 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from itertools import combinations
 from typing import Any
 
 import pytest
 
 import monitor
-from pagewatch import commandline, config, document, state
+from pagewatch import commandline, state
 from tests.process import PROJECT
 from tests.program import Program, configuration, ok, price
 from tests.site import Site, answer
 from tests.values import DAY, HOUR
 
 EVERY_HOUR = {"name": "Hourly", "every": "1h"}
-
-FILES = {
-    "remarks and empty lines between": "watches:\n# one\n- url: http://a/1\n\n- url: http://a/2\n  every: 1h\n# end\n",
-    "keys above and below": "gap: 0s\nwatches:\n  - url: http://a/1\n  - url: http://a/2\n\ncontact: me@a.org\n",
-    "no line end at the end": "watches:\n  - url: http://a/1\n  - {url: http://a/2,\n    every: 1h}\n  - url: http://a/3",
-    "blocks of text": (
-        "watches:\n- url: http://a/1\n  body: |+\n    - url: no\n\n"
-        '- url: http://a/2\n  name: "a\n   b"\n- url: http://a/3'
-    ),
-    "the same defaults": "defaults: {every: 1h}\nwatches:\n- url: http://a/1?x=1&y=2\n- url: http://a/2\n",
-    "a mark at the start": "\ufeffwatches:\n- url: http://a/1\n- url: http://a/2\n",
-}
-TANGLED = {
-    "an anchor": "watches:\n- &one\n  url: http://a/1\n  every: 1h\n- <<: *one\n  url: http://a/2\n",
-    "a list in brackets": "watches: [{url: http://a/1},\n {url: http://a/2}]\n",
-    "a mapping in brackets": "{watches:\n [{url: http://a/1},\n {url: http://a/2}]}\n",
-    "a dash on a line of its own": "watches:\n-\n  url: http://a/1\n- url: http://a/2\n",
-    "dashes on lines of their own": "watches:\n-\n  url: http://a/1\n  name: a\n-\n  url: http://a/1\n  name: b\n",
-    "remarks behind dashes": "watches:\n- # a\n  url: http://a/1\n- # b\n  url: http://a/2\n",
-    "an anchor at a value": 'watches:\n- {"url":&u "http://a/1"}\n- {url: *u, name: b}\n',
-    "a key with a question mark": "watches:\n- url: http://a/1\n- url: http://a/2\n?\n  contact\n: me@a.org\n",
-    "line ends of Windows": "watches:\r\n- url: http://a/1\r\n- url: http://a/2\r\n",
-    "a line end that only YAML knows": 'watches:\n- url: http://a/1\n  reject: "a\x85b"\n- url: http://a/2\n',
-    "none": "gap: 0s\n",
-}
-
-
-def blocks(text: str) -> dict[int, int]:
-    data = text.encode()
-    return document.blocks(data, document.read(data), "watches")
-
-
-@pytest.mark.parametrize("text", FILES.values(), ids=list(FILES))
-def test_without_some_watches_the_others_are_what_they_were(text: str) -> None:
-    whole, spans = config.load(text.encode(), file="", environment={}), blocks(text)
-    assert len(spans) == len(whole.watches)
-    for count in range(1, len(spans)):
-        for left_out in combinations(spans.items(), count):
-            data = document.without(text.encode(), left_out)
-            rest = config.load(data, file="", environment={})
-            assert rest.watches == tuple(watch for watch in whole.watches if watch.line not in dict(left_out))
-            assert rest.settings == whole.settings
-            assert data.count(b"\n") == text.count("\n")
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_nothing_is_left_out_of_bytes_that_are_not_utf_8(encoding: str) -> None:
-    mark = "" if encoding == "utf-16" else "\ufeff"
-    data = f"{mark}watches:\n- url: http://a/1\n- url: http://a/2\n".encode(encoding)
-    assert document.blocks(data, document.read(data), "watches") == {}
-
 
 NOTES = {
     "a column more": lambda note: [row.append(1) for row in note["rows"]],
@@ -98,15 +46,6 @@ def test_a_note_nested_without_end_is_no_note(program: Program, site: Site) -> N
     assert program("check").returncode == 0
 
 
-@pytest.mark.parametrize("text", TANGLED.values(), ids=list(TANGLED))
-def test_where_one_may_depend_on_another_none_is_left_out(text: str) -> None:
-    assert blocks(text) == {}
-
-
-def test_a_watch_with_a_variable_is_always_read() -> None:
-    assert blocks("watches:\n- url: http://a/1\n- url: http://a/${NAME}\n- url: http://a/3\n") == {2: 2, 4: 5}
-
-
 def read(program: Program, *arguments: str) -> list[str]:
     """The names of the watches that the next run would read."""
     command = [*arguments, "--config", str(program.config), "--state", str(program.state)]
@@ -117,7 +56,7 @@ def read(program: Program, *arguments: str) -> list[str]:
 
 
 def three(site: Site, **keys: object) -> str:
-    """The first, which is always read, a daily one, and one that is due every hour."""
+    """Two daily ones, and one that is due every hour."""
     site.script("/q", ok("20 dollars"))
     first = price(site, name="First")
     return configuration(first, price(site, **keys), {**price(site, url=f"{site.url}/q"), **EVERY_HOUR})
@@ -126,11 +65,11 @@ def three(site: Site, **keys: object) -> str:
 def test_only_what_may_be_due_is_read_and_looked_at(program: Program, site: Site) -> None:
     program(config=three(site))
     program.clock.forward(HOUR)
-    assert read(program) == ["First", "Hourly"]
+    assert read(program) == ["Hourly"]
     site.script("/q", ok("18 dollars"))
     assert "Hourly: 20 dollars → 18 dollars" in program().stdout
     assert (len(site.to("/p")), len(site.to("/q"))) == (1, 2)
-    assert read(program) == ["First"]
+    assert read(program) == []
     program.clock.forward(DAY)
     assert read(program) == ["First", "Price", "Hourly"]
     site.script("/p", ok("17 dollars"))
@@ -179,7 +118,7 @@ def test_a_watch_in_trouble_or_with_a_secret_is_always_read(program: Program, si
     ill = price(site, name="Ill", url=f"{site.url}/r")
     program(config=configuration(price(site), price(site, name="Well"), secret, ill))
     program.clock.forward(HOUR)
-    assert read(program) == ["Price", "Secret", "Ill"]
+    assert read(program) == ["Secret", "Ill"]
     assert program().returncode == 1
 
 
@@ -187,7 +126,7 @@ def test_a_clock_that_went_back_or_a_touched_state_makes_all_be_read(program: Pr
     program(config=three(site))
     program.clock.forward(HOUR)
     program()
-    assert read(program) == ["First"]
+    assert read(program) == []
     program.clock.forward(-HOUR)
     assert read(program) == ["First", "Price", "Hourly"]
     program.clock.forward(HOUR)

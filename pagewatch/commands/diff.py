@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from pagewatch import changes, differences, explain, one_watch, setup
+from pagewatch import changes, differences, explain, one_watch, setup, watches_yaml
 from pagewatch.errors import UsageError
 from pagewatch.frozen import replace
 from pagewatch.history import Version
@@ -15,7 +15,7 @@ from pagewatch.output import Style
 
 
 def run(options: Namespace) -> int:
-    configuration = setup.read_configuration(options)
+    configuration = watches_yaml.read(options)
     recalled, style = one_watch.find(options, configuration), setup.style_of(options, configuration.secrets)
     versions = recalled.versions()
     if not versions:

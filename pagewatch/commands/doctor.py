@@ -11,8 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from queue import SimpleQueue
 
-from pagewatch import checking, config, notify
-from pagewatch.config import Configuration
+from pagewatch import checking, notify
+from pagewatch.configuration import Configuration, line
 from pagewatch.errors import ConfigError, StateError
 from pagewatch.model import VERSION, Delivery, Notice, Target
 from pagewatch.output import Style
@@ -29,11 +29,11 @@ def run(options: Namespace) -> int:
     try:
         configuration = checking.read(options)
     except ConfigError as error:
-        for line in error.problems:
-            print(f"BAD  configuration  {line}")
+        for problem in error.problems:
+            print(f"BAD  configuration  {problem}")
         return 2
     now, style = options.clock(), style_of(options, configuration.secrets)
-    problems = [config.line(problem, options.config.name) for problem in configuration.problems]
+    problems = [line(problem, options.config.name) for problem in configuration.problems]
     status = examine(configuration, [*problems, *options.remarks], (options.config, options.state), style, now)
     return max(status, send_to_all(configuration.settings.targets, now, style)) if options.send else status
 

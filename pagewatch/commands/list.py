@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pagewatch import health
-from pagewatch.config import Configuration
+from pagewatch.configuration import Configuration
 from pagewatch.health import Health
 from pagewatch.memory import Memory
 from pagewatch.notices import one_line

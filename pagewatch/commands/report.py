@@ -12,11 +12,11 @@ from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
-from pagewatch import changes, checking, config, health, recall
+from pagewatch import changes, checking, health, recall
 from pagewatch.arithmetic import spoken
 from pagewatch.changes import Redact
 from pagewatch.comparison import Compared
-from pagewatch.config import Configuration
+from pagewatch.configuration import Configuration, line
 from pagewatch.errors import StateError
 from pagewatch.frozen import dataclass
 from pagewatch.health import Health
@@ -84,7 +84,7 @@ def _notes(configuration: Configuration, source: Source, file: str) -> tuple[str
     if source.memory.recovered == STATE:
         notes.append(f"{STATE} is damaged: the next run uses its copy")
     notes += [f"kept aside as damaged: {name}" for name in damaged_files(source.folder)]
-    notes += [config.line(problem, file) for problem in configuration.problems if not problem.watch]
+    notes += [line(problem, file) for problem in configuration.problems if not problem.watch]
     notes += health.unclaimed(configuration, source.memory)
     notes += health.forgotten_by_the_file(configuration, source.memory)
     return tuple(source.redact(note) for note in notes)

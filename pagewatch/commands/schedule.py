@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from pagewatch import arithmetic, checking, config, installing, recall
+from pagewatch import arithmetic, checking, installing, recall
 from pagewatch.arithmetic import Habit, Look
-from pagewatch.config import Configuration
+from pagewatch.configuration import Configuration, line
 from pagewatch.errors import StateError, UsageError
 from pagewatch.memory import Memory
 from pagewatch.model import WatchState
@@ -23,6 +23,7 @@ from pagewatch.output import Style
 from pagewatch.schedule import interval_of
 from pagewatch.setup import style_of
 from pagewatch.state import read_memory
+from pagewatch.values import duration
 
 SCHEDULERS = {
     "cron": installing.cron,
@@ -47,7 +48,7 @@ def run(options: Namespace) -> int:
 
 def _delay(text: str) -> timedelta:
     try:
-        delay = config.duration(text)
+        delay = duration(text)
     except ValueError:
         delay = timedelta(0)
     if delay <= timedelta(0):
@@ -70,7 +71,7 @@ def _advice(options: Namespace, configuration: Configuration, delay: timedelta |
     memory = read_memory(options.state, options.clock())
     style = style_of(options, configuration.secrets)
     for problem in configuration.problems:
-        print(style.clean(config.line(problem, options.config.name)), file=sys.stderr)
+        print(style.clean(line(problem, options.config.name)), file=sys.stderr)
     known = [(watch, memory.find(watch.name)) for watch in configuration.watches if watch.enabled]
     looks = _looks(options.state, memory, [past.id for _, past in known if past is not None], style)
     habits = [

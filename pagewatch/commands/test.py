@@ -29,7 +29,7 @@ from pagewatch.answers import (
     Validators,
     Verdict,
 )
-from pagewatch.config import Configuration, line
+from pagewatch.configuration import Configuration, line
 from pagewatch.errors import ConfigError, UsageError, unknown
 from pagewatch.frozen import dataclass, replace
 from pagewatch.memory import Memory

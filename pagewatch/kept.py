@@ -1,0 +1,107 @@
+"""What watches.yaml was read as, kept for the next runs: text out, and the same configuration in again.
+
+To read YAML and to check every key takes longer than many a run has to do. What was read and found good is kept under
+a digest of all that it depends on, a line a watch; whoever has that digest may take it, and of the watches those that
+may be due. It holds no secret: of a text that has one in it, it only says where in watches.yaml it is written.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from pagewatch.configuration import SHORTEST_SECRET, Configuration
+from pagewatch.environment import Used, fill, secrets
+from pagewatch.model import Settings, Watch
+from pagewatch.nodes import Scalar
+from pagewatch.records import decode, dumps, encode
+
+FILE = "watches.txt"  # of nothing that is not in watches.yaml: no one need keep a damaged one
+
+Environment = Mapping[str, str]
+
+
+class _NotKept(Exception):
+    """A text that must not be kept, and does not stand in watches.yaml as it is."""
+
+
+def text(read: Configuration, digest: str, data: bytes, environment: Environment) -> bytes | None:
+    """To be kept of what was read from `data`; None where that cannot be done: there are problems in it, a body, or a
+    secret that is written in another way than it is used."""
+    if read.problems or any(watch.body is not None for watch in read.watches):
+        return None
+    head = {
+        "digest": digest,
+        "variables": sorted(read.variables),
+        "declared": read.declared,
+        "lines": [watch.line for watch in read.watches],
+    }
+    try:
+        settings, *watches = [
+            dumps(_without(encode(value), read, data, environment)) for value in (read.settings, *read.watches)
+        ]
+    except _NotKept:
+        return None
+    body = b"\n".join([dumps(head), settings, *watches])
+    return b"%08x\n%s" % (zlib.crc32(body), body)
+
+
+def _without(value: Any, read: Configuration, data: bytes, environment: Environment) -> Any:
+    """The value with the places of texts in the place of those that have a secret in them."""
+    if isinstance(value, dict):
+        return {key: _without(part, read, data, environment) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without(part, read, data, environment) for part in value]
+    long_enough = (secret for secret in read.secrets if len(secret) >= SHORTEST_SECRET)
+    if not isinstance(value, str) or not (value in read.written or any(secret in value for secret in long_enough)):
+        return value
+    written = read.written.get(value, value).encode()
+    place = {"at": [data.find(written), len(written)]}
+    if place["at"][0] < 0 or _there(place, data, environment) != value:
+        raise _NotKept
+    return place
+
+
+def _there(record: dict[str, Any], data: bytes, environment: Environment) -> Any:
+    """What an object of the JSON means: the text at a place, or itself."""
+    if record.keys() != {"at"}:
+        return record
+    start, length = record["at"]
+    written = data[start : start + length].decode()
+    node = fill(Scalar(written, 0, True, "", written), environment, Used())
+    return node.text.strip() if isinstance(node, Scalar) else None
+
+
+def read(
+    kept: bytes,
+    digest: Callable[[Iterable[str]], str],
+    data: bytes,
+    environment: Environment,
+    asleep: Collection[int] = (),
+) -> Configuration | None:
+    """The configuration, without the watches of the lines `asleep`; None where another was kept, or a damaged one.
+    `digest` is that of now, by the variables which the file names; `data` is the file."""
+    check, _, body = kept.partition(b"\n")
+    if check != b"%08x" % zlib.crc32(body):
+        return None
+    head, settings, *rows = body.split(b"\n")
+    known = json.loads(head)
+    if known["digest"] != digest(known["variables"]):
+        return None
+    wanted = [row for line, row in zip(known["lines"], rows, strict=True) if line not in asleep]
+    first, *others = json.loads(
+        b"[%s]" % b",".join([settings, *wanted]), object_hook=lambda record: _there(record, data, environment)
+    )
+    settings_read, watches = decode(Settings, first), tuple([decode(Watch, record) for record in others])
+    values = [environment[name] for name in known["variables"] if name in environment]
+    return Configuration(
+        settings=settings_read,
+        watches=watches,
+        problems=(),
+        names=tuple([watch.name for watch in watches]),
+        declared=known["declared"],
+        variables=frozenset(known["variables"]),
+        secrets=secrets([*values, settings_read.ping], settings_read.targets, watches),
+    )
