@@ -209,7 +209,7 @@ def test_names_mean_what_they_mean_in_the_translation(chain: list[tuple[str, tup
     tree, path = tree_of(NESTED), translation.translated(selector)
     assert path is not None
     assert tree.find(selector) == tree.root.xpath(path)
-    assert below_root(tree, tree.find(selector)) == below_root(tree, tree._soup.find(selector))
+    assert below_root(tree, tree.find(selector), selector) == below_root(tree, tree._soup.find(selector), selector)
 
 
 @given(st.from_regex(config.PLAIN, fullmatch=True))
