@@ -105,5 +105,6 @@ def unsent(configuration: Configuration, memory: Memory) -> list[str]:
 
 def forgotten_by_the_file(configuration: Configuration, memory: Memory) -> list[str]:
     """Watches that are remembered, but no longer in the file."""
-    gone = (name for name in memory.names() if name not in configuration.names)
+    there = frozenset(configuration.names)
+    gone = (name for name in memory.names() if name not in there)
     return [f"remembered, but no longer in the file: {name} (`monitor.py forget NAME` drops it)" for name in gone]

@@ -199,6 +199,8 @@ def harmless(text: str) -> str:
     Controls become spaces, odd line breaks newlines, half a surrogate pair U+FFFD; bidirectional overrides go. Lines,
     tabs, emoji and bidirectional marks stay.
     """
+    if text.isascii() and text.isprintable():
+        return text
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # joins a pair that came in two halves
     text = CONTROLS.sub(" ", BREAKS.sub("\n", text))
     return NO_CHARACTERS.sub("\ufffd", STEERING.sub("", text))
