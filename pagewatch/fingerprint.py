@@ -121,7 +121,7 @@ def _number(amount: Amount) -> tuple[str, ...]:
 def recipe(watch: Watch) -> str:
     """A short hash of all that changes what is fingerprinted; another recipe means a new baseline and no validators."""
     values = vars(watch)
-    given = {name: value for name in _RECIPE if (value := values[name]) != _DEFAULTS.get(name)}
+    given = {name: values[name] for name in _RECIPE if name in values and values[name] != _DEFAULTS.get(name)}
     given["url"] = without_login(watch.url)
     return f"{SCHEME}-{_sha256(given)[:16]}"
 

@@ -42,7 +42,7 @@ def encode(value: object, kind: type | None = None) -> dict[str, Any]:
     """The record of a dataclass (of the part that `kind` declares): the fields that differ from their default."""
     record, given = {}, vars(value)
     for name, (default, codec) in _plan(kind or type(value)).items():
-        if (field := given[name]) is not default and field != default:
+        if (field := given.get(name, default)) is not default and field != default:
             record[name] = codec.encode(field)
     return record
 

@@ -6,11 +6,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pagewatch.frozen import replace
 from tests.bench import pages
 from tests.bench.measure import Cost, cost, in_turns
 from tests.bench.programs import Limit, Page
