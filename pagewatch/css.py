@@ -15,6 +15,7 @@ from lxml import etree  # type: ignore[import-untyped]
 _NAME = "[A-Za-z_][A-Za-z0-9_-]*"
 _COMPOUND = rf"(?:[A-Za-z][A-Za-z0-9]*|(?=[#.]))(?:[#.]{_NAME})*"
 PLAIN = re.compile(rf"{_COMPOUND}(?:(?: > | ){_COMPOUND})*")
+_ATTRIBUTE = {"#": "id", ".": "class"}
 _PART = re.compile(rf"( > | |)({_COMPOUND})")
 
 
@@ -29,21 +30,28 @@ def xpath(selector: str) -> Any:
 
 
 def _of_names(selector: str) -> str:
-    outer = ""
+    """Where any element will do, those that have the attribute at all are looked at, which are few."""
+    path = outer = ""
     for combinator, compound in _PART.findall(selector):
-        name = re.match("[A-Za-z0-9]*", compound)
-        conditions = [_condition(mark, text) for mark, text in re.findall(f"([#.])({_NAME})", compound)]
-        if outer:
-            conditions.append(f"{'parent' if '>' in combinator else 'ancestor'}::{outer}")
-        element = name[0].lower() if name and name[0] else "*"
-        outer = element + "".join(f"[{condition}]" for condition in conditions)
-    return f"descendant-or-self::{outer}"
+        name, marks = re.split("[#.]", compound)[0].lower(), re.findall(f"([#.])({_NAME})", compound)
+        conditions = [_condition(f"@{_ATTRIBUTE[mark]}", mark, text) for mark, text in marks]
+        conditions += [f"{'parent' if '>' in combinator else 'ancestor'}::{outer}"] if outer else []
+        outer = _element(name or "*", conditions)
+        path = outer
+        if not name:
+            (mark, text), rest = marks[0], conditions[1:]
+            path = f"*/@{_ATTRIBUTE[mark]}[{_condition('.', mark, text)}]/{_element('parent::*', rest)}"
+    return f"descendant-or-self::{path}"
 
 
-def _condition(mark: str, name: str) -> str:
+def _element(name: str, conditions: list[str]) -> str:
+    return name + "".join(f"[{condition}]" for condition in conditions)
+
+
+def _condition(value: str, mark: str, name: str) -> str:
     if mark == "#":
-        return f"@id = '{name}'"
-    return f"contains(@class, '{name}') and contains(concat(' ', normalize-space(@class), ' '), ' {name} ')"
+        return f"{value} = '{name}'"
+    return f"contains({value}, '{name}') and contains(concat(' ', normalize-space({value}), ' '), ' {name} ')"
 
 
 def _translated(selector: str) -> str | None:

@@ -85,7 +85,7 @@ class Tree:
 
 def parse(text: str, media_type: str = "text/html") -> Tree | FetchFailed:
     """A tree of HTML or XML, by the media type (RFC 7303 §9.6) or, where that says HTML, by an XML declaration."""
-    text = text.replace("\0", "").lstrip("\ufeff \t\r\n")
+    text = (text.replace("\0", "") if "\0" in text else text).lstrip("\ufeff \t\r\n")
     if _has_flood(text):
         return FetchFailed("too-large", f"an element of the page has more than {MOST_ATTRIBUTES:,} attributes")
     if is_xml(media_type):
