@@ -40,7 +40,7 @@ Rules: text and values in, values out; no network, no files, no clock:
     commandline   the words of a call
 
 Edges, one outside thing each; none imports another:
-    fetch         one look over all its hops; connections has the sockets (requests)
+    fetch         one look over all its hops; connections (requests) has the way there, over sockets
     politeness    may we ask this host now: robots.txt of each origin, turns, gaps, pauses
     state         the files of state/; lock
     history       every version and the last decisions (SQLite)

@@ -203,9 +203,13 @@ def request_of(settings: Settings, plans: Fetch) -> Request:
 
 def _robots_getter(request: Request, session: Session, hosts: Politeness) -> GetRobots:
     """Fetches a robots.txt as the page is fetched, but for what is the page's own."""
-    asked = replace(request, headers=(), body=None, body_type="", accept=ROBOTS_ACCEPT, accept_encoding="gzip, deflate")
-    asked = replace(asked, accept_status=(200, 203), limit=robots.LIMIT, truncate=True)
-    return lambda url, validators: fetch.ask(replace(asked, url=url, validators=validators), session, hosts.turn)
+
+    def get_robots(url: str, validators: Validators) -> Answer:
+        asked = replace(request, url=url, validators=validators, headers=(), body=None, body_type="")
+        asked = replace(asked, accept=ROBOTS_ACCEPT, accept_encoding="gzip, deflate", accept_status=(200, 203))
+        return fetch.ask(replace(asked, limit=robots.LIMIT, truncate=True), session, hosts.turn)
+
+    return get_robots
 
 
 def verify(web: Web, plan: Plan, links: Links, report: Callable[[Verified], object]) -> None:

@@ -1,4 +1,4 @@
-"""Connections: TLS contexts, proxies, sockets that end with their look, and one request and its answer over them.
+"""Connections: TLS contexts, proxies, and one request and its answer over sockets that end with their look.
 
 It promises that no operation outlasts the time that its look has left, however slowly bytes drip, head and handshake
 included; that no more octets come in than a limit; and that a failure is a value. Of requests it uses the adapter, and
@@ -8,14 +8,12 @@ nothing that acts on its own: no netrc, no environment, no cookies, no redirects
 from __future__ import annotations
 
 import http.client
-import math
-import queue
 import re
 import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timezone
 from functools import partial
@@ -33,16 +31,18 @@ from requests.structures import CaseInsensitiveDict
 from pagewatch.answers import FetchFailed
 from pagewatch.failures import Broken, is_caused_by, network_failure
 from pagewatch.hops import Hop, Request, fields_to_send
-from pagewatch.http_headers import Fields
-from pagewatch.urls import goes_direct
+from pagewatch.http_headers import Fields, names_and_values
+from pagewatch.sockets import Limits, TlsSocket, dial
+from pagewatch.urls import goes_direct, origin_of
 
 CHUNK = 64 * 1024
 LOOK = 3  # times the timeout of one read: what all hops of a look may take together
 OVERHEAD = 16_000_000  # octets that head, chunk sizes and packing may add to a body before all counts as a flood
 DRAINED = 64 * 1024  # octets of an unwanted body that are read, within DRAINING seconds, to keep its connection
 DRAINING = 1.0
-MOST_JUNK = 100  # interim answers, and lines of a head that are no fields
+MOST_LINES = 100  # of a head, and of what is none: interim answers, and lines one after another that are no fields
 
+_HEAD_ENDS = (b"\r\n", b"\n", b"")
 _FIELD_LINE = re.compile(rb"[ \t]|[!-9;-~]+:")
 
 # What the libraries raise; RequestException is an OSError, UnicodeError a ValueError.
@@ -93,7 +93,7 @@ class Client:
                 context = self._trusting() if verify else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
                 context.check_hostname = verify
                 context.verify_mode = ssl.CERT_REQUIRED if verify else ssl.CERT_NONE
-                context.sslsocket_class = _TlsSocket
+                context.sslsocket_class = TlsSocket
                 self._contexts[verify] = context
             return self._contexts[verify]
 
@@ -122,6 +122,8 @@ class Session(AbstractContextManager["Session"]):
     def send(self, prepared: requests.PreparedRequest, timeout: float, verify: bool) -> Any:
         """The answer, its body not yet read. A kept connection that its server has given up is replaced, once."""
         proxies = self._client.proxies_for(str(prepared.url))
+        if proxies:  # whose own fields take the place of the user's
+            prepared.headers = CaseInsensitiveDict(prepared.headers)
         send = partial(
             self._adapter.send, prepared, stream=True, timeout=(timeout, timeout), verify=verify, proxies=proxies
         )
@@ -169,13 +171,12 @@ class Wire:
 
     def _prepared(self, hop: Hop) -> requests.PreparedRequest:
         """Not by requests' own `prepare`: the URL is sent in the form in which it is, and header values are octets."""
-        headers: CaseInsensitiveDict[Any] = CaseInsensitiveDict(fields_to_send(self._request, hop))
-        prepared = requests.PreparedRequest()
-        prepared.method, prepared.url, prepared.headers = hop.method, hop.url, headers
+        prepared: Any = requests.PreparedRequest()
+        prepared.method, prepared.url, prepared.headers = hop.method, hop.url, fields_to_send(self._request, hop)
         if hop.method == "POST":
             prepared.body = self._request.body
-            headers["Content-Length"] = str(len(self._request.body or b""))
-        return prepared
+            prepared.headers["Content-Length"] = str(len(self._request.body or b""))
+        return cast("requests.PreparedRequest", prepared)
 
 
 class Received:
@@ -200,6 +201,9 @@ class Received:
         """Reads a body that nobody wants, if it is short, so that its connection can be used again."""
         if not self.framed or (self._raw.length_remaining or 0) > DRAINED:
             return
+        if self._raw.length_remaining == 0 and not self._raw.chunked:
+            self._raw.drain_conn()  # nothing is to come
+            return
         self._limits.set(min(self._limits.ends, time.monotonic() + DRAINING), DRAINED)
         try:
             for _ in self.chunks():
@@ -208,61 +212,11 @@ class Received:
             pass  # what matters of this answer is known
 
 
-# --------------------------------------------------------------------------------------------------------- sockets
-
-
-class Flood(OSError):
-    """More came in than any body may bring."""
+# ----------------------------------------------------------------------------------------------- requests and urllib3
 
 
 class NoCertificates(OSError):
     """The trusted certificates cannot be read."""
-
-
-class Limits:
-    """What a session's sockets hold to, set for each hop: a timeout of requests is one read's, and drips keep to it."""
-
-    def __init__(self) -> None:
-        self.ends = math.inf  # monotonic seconds
-        self.room = 0  # octets
-        self.dialled = False  # whether the hop needed a new connection
-
-    def set(self, ends: float, room: int) -> None:
-        self.ends, self.room = ends, room
-
-    def patience(self) -> float:
-        """The seconds left; raises TimeoutError when there are none."""
-        left = self.ends - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
-
-    def before_read(self, sock: socket.socket) -> None:
-        left = self.patience()
-        if left < (sock.gettimeout() or math.inf):
-            sock.settimeout(left)
-
-    def after_read(self, octets: int) -> int:
-        self.room -= octets
-        if self.room < 0:
-            raise Flood
-        return octets
-
-
-class _Socket(socket.socket):
-    limits: Limits
-
-    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
-        self.limits.before_read(self)
-        return self.limits.after_read(super().recv_into(buffer, nbytes, flags))
-
-
-class _TlsSocket(ssl.SSLSocket):
-    limits: Limits  # set after the handshake, which is one operation for `ssl` and for its timeout
-
-    def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:
-        self.limits.before_read(self)
-        return self.limits.after_read(super().recv_into(buffer, nbytes, flags))
 
 
 class _Adapter(requests.adapters.HTTPAdapter):
@@ -271,6 +225,8 @@ class _Adapter(requests.adapters.HTTPAdapter):
     def __init__(self, client: Client, limits: Limits) -> None:
         super().__init__(pool_connections=8, pool_maxsize=1)
         self._client, self._limits = client, limits
+        self._server: object = None
+        self._pool: Any = None
 
     def build_connection_pool_key_attributes(self, request: Any, verify: Any, cert: Any = None) -> Any:
         host, pool = super().build_connection_pool_key_attributes(request, bool(verify), cert)
@@ -285,15 +241,28 @@ class _Adapter(requests.adapters.HTTPAdapter):
         """The answer as urllib3 has it: requests would read its cookies and its charset, and stumble over some."""
         return resp
 
-    def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
-        pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
-        own = {urllib3.connection.HTTPConnection: _Http, urllib3.connection.HTTPSConnection: _Https}
-        if pool.ConnectionCls in own:
-            pool.ConnectionCls = partial(own[pool.ConnectionCls], limits=self._limits, resolve=self._client.resolve)
-        return pool
+    def request_url(self, request: Any, proxies: Any) -> Any:
+        return super().request_url(request, proxies) if proxies else request.url[len(origin_of(request.url)) :]
+
+    def get_connection_with_tls_context(self, request: Any, verify: Any, *args: Any, **kwargs: Any) -> Any:
+        """The last one, if it is for the same server: requests takes long to find it again."""
+        server = origin_of(request.url), verify
+        if server != self._server:
+            pool: Any = super().get_connection_with_tls_context(request, verify, *args, **kwargs)
+            own = {urllib3.connection.HTTPConnection: _Http, urllib3.connection.HTTPSConnection: _Https}
+            if pool.ConnectionCls in own:
+                pool.ConnectionCls = partial(own[pool.ConnectionCls], limits=self._limits, resolve=self._client.resolve)
+            self._server, self._pool = server, pool
+        return self._pool
+
+    def close(self) -> None:
+        self._server = self._pool = None
+        super().close()
 
 
 class _Http(urllib3.connection.HTTPConnection):
+    putheader = http.client.HTTPConnection.putheader  # urllib3's own looks in each value for a mark that is never sent
+
     def __init__(self, *args: Any, limits: Limits, resolve: Resolve, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.response_class = _Response
@@ -302,8 +271,8 @@ class _Http(urllib3.connection.HTTPConnection):
     def _new_conn(self) -> socket.socket:
         self._limits.dialled = True
         host = self._dns_host.strip("[]")
-        addresses = _resolved(partial(self._resolve, host, self.port, 0, socket.SOCK_STREAM), self._limits)
-        return _connected(addresses, cast("float", self.timeout), self._limits)
+        look_up = partial(self._resolve, host, self.port, 0, socket.SOCK_STREAM)
+        return dial(look_up, cast("float", self.timeout), self._limits)
 
     def connect(self) -> None:
         super().connect()
@@ -314,77 +283,51 @@ class _Https(_Http, urllib3.connection.HTTPSConnection):
     pass
 
 
-def _resolved(look_up: Callable[[], Any], limits: Limits) -> Any:
-    """Looked up by a thread, since nothing can interrupt it: it is left behind when the time is over."""
-    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_look_up, args=(look_up, answers), daemon=True).start()
-    try:
-        answer = answers.get(timeout=limits.patience())
-    except queue.Empty:
-        raise socket.gaierror(socket.EAI_AGAIN, "no answer in time") from None
-    if isinstance(answer, BaseException):
-        raise answer from None
-    return answer
-
-
-def _look_up(look_up: Callable[[], Any], answers: queue.SimpleQueue[Any]) -> None:
-    try:
-        answers.put(look_up())
-    except (OSError, UnicodeError) as error:
-        answers.put(error)
-
-
-def _connected(addresses: Iterable[Any], timeout: float, limits: Limits) -> _Socket:
-    """A connection to the first address that takes it; the last one's error if none does."""
-    failure: OSError = OSError("no address")
-    for family, kind, protocol, _, address in addresses:
-        sock = _Socket(family, kind, protocol)
-        try:
-            sock.limits = limits
-            sock.settimeout(min(timeout, limits.patience()))
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.connect(address)
-            sock.settimeout(min(timeout, limits.patience()))  # for the handshake
-        except OSError as error:
-            sock.close()
-            failure = error
-        else:
-            return sock
-    raise failure
-
-
 class _Response(http.client.HTTPResponse):
     """Passes over interim answers (RFC 9110 §15.2: http.client does so with 100 only), and in a head over lines that
-    are no fields, at which http.client would stop and lose the rest."""
+    are no fields. http.client has heads read by a parser of mail, which would stop there and lose the rest, and which
+    takes a sixth of the time of a request."""
+
+    def begin(self: Any) -> None:
+        version, self.status, reason = self._read_status()
+        if not version.startswith("HTTP/1.") and version != "HTTP/0.9":
+            raise http.client.UnknownProtocol(version)
+        self.version = 10 if version in ("HTTP/1.0", "HTTP/0.9") else 11
+        self.code, self.reason = self.status, reason.strip()
+        self.headers = self.msg = _head(self.fp)
+        self.chunked, self.chunk_left = self.headers.get("transfer-encoding", "").lower() == "chunked", None
+        self.length = self._length()
+        self.will_close = self._check_close() or (self.length is None and not self.chunked)
 
     def _read_status(self) -> tuple[str, int, str]:
-        for _ in range(MOST_JUNK):
+        for _ in range(MOST_LINES):
             version, status, reason = super()._read_status()  # type: ignore[misc]
             if not 100 <= status < 200 or status == 101:
-                self.fp = cast("Any", _Lines(self.fp))
                 return version, status, reason
-            while self.fp.readline(CHUNK) not in (b"\r\n", b"\n", b""):
+            while self.fp.readline(CHUNK) not in _HEAD_ENDS:
                 pass
         raise http.client.HTTPException("nothing but interim answers")
 
-    def begin(self) -> None:
-        super().begin()
-        if isinstance(self.fp, _Lines):
-            self.fp = cast("Any", self.fp).file
+    def _length(self: Any) -> int | None:
+        if self.status in (101, 204, 304) or self._method == "HEAD":
+            return 0
+        try:
+            length = -1 if self.chunked else int(self.headers.get("content-length", "-1"))
+        except ValueError:
+            return None
+        return length if length >= 0 else None
 
 
-class _Lines:
-    """The lines of a head that are fields."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.file = file
-
-    def readline(self, limit: int = -1) -> bytes:
-        for _ in range(MOST_JUNK):
-            line = self.file.readline(limit)
-            if line in (b"\r\n", b"\n", b"") or _FIELD_LINE.match(line):
-                return line[:-2].replace(b"\r", b" ") + line[-2:]  # RFC 9112 §2.2: a bare CR is a space
-        raise http.client.HTTPException("lines that are no fields")
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.file, name)
+def _head(file: BinaryIO) -> http.client.HTTPMessage:
+    fields: list[bytes] = []
+    junk = 0
+    while (line := file.readline(CHUNK + 1)) not in _HEAD_ENDS:
+        is_field = _FIELD_LINE.match(line) is not None
+        fields += [line] if is_field else []
+        junk = 0 if is_field else junk + 1
+        if MOST_LINES in (junk, len(fields)) or (is_field and len(line) > CHUNK):
+            raise http.client.HTTPException("a head without end")
+    message = http.client.HTTPMessage()
+    for name, value in names_and_values(b"".join(fields)):
+        message.set_raw(name, value)
+    return message

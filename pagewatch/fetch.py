@@ -69,7 +69,7 @@ class _Look:
     def __init__(self, request: Request, session: Session, gate: Gate) -> None:
         self._request, self._gate, self._now = request, gate, session.now
         self._wire = session.look(request)
-        self._seen: set[Hop] = set()
+        self._seen: set[object] = set()
         self._verdict: Verdict | None = None
         self.announced: int | None = None
 
@@ -93,7 +93,7 @@ class _Look:
 
     def _goes_round(self, hop: Hop) -> bool:
         """The same request again, with the same cookies, has the same answer."""
-        here = replace(hop, redirects=0, moved_to="", permanent=False)
+        here = (hop.url, hop.method, hop.bare, hop.cookies)
         known = here in self._seen
         self._seen.add(here)
         return known

@@ -12,7 +12,7 @@ import re
 from datetime import datetime
 
 from pagewatch import cookies, http_headers, schedule
-from pagewatch.answers import Answer, FetchFailed, Missing, NotModified, Representation, Validators
+from pagewatch.answers import NO_VALIDATORS, Answer, FetchFailed, Missing, NotModified, Representation, Validators
 from pagewatch.cookies import Cookie
 from pagewatch.frozen import dataclass, field, replace
 from pagewatch.http_headers import Fields
@@ -30,6 +30,7 @@ OWN_FIELDS = frozenset(
         *("if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since"),
     }
 )
+_OWN_WITHOUT_BODY = OWN_FIELDS | {"content-type"}
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _PERMANENT = (301, 308)
@@ -49,7 +50,7 @@ class Request:
 
     url: str = field(repr=False)
     user_agent: str
-    validators: Validators = field(default=Validators())
+    validators: Validators = field(default=NO_VALIDATORS)
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     body: bytes | None = field(default=None, repr=False)
     body_type: str = ""
@@ -92,10 +93,10 @@ def first_hop(request: Request, method: str = "") -> Hop | FetchFailed:
 def validators_to_send(request: Request, hop: Hop) -> Validators:
     """Those of this very URL, if it is a GET (RFC 9110 §13.1.2: with other methods they mean something else)."""
     fitting = hop.method == "GET" and not hop.bare and request.validators.url == hop.url
-    return http_headers.sendable(request.validators) if fitting else Validators()
+    return http_headers.sendable(request.validators) if fitting else NO_VALIDATORS
 
 
-def fields_to_send(request: Request, hop: Hop) -> list[tuple[str, bytes]]:
+def fields_to_send(request: Request, hop: Hop) -> dict[str, bytes]:
     """The header fields of a hop; of a name given twice the later counts."""
     fields = [("User-Agent", request.user_agent), ("Accept", request.accept)]
     fields.append(("Accept-Encoding", request.accept_encoding))
@@ -105,17 +106,17 @@ def fields_to_send(request: Request, hop: Hop) -> list[tuple[str, bytes]]:
     validators = validators_to_send(request, hop)
     conditions = (("If-None-Match", validators.etag), ("If-Modified-Since", validators.last_modified))
     sent += [(name, value.encode("latin-1")) for name, value in conditions if value]
-    if set_before := cookies.header(hop.cookies, hop.url).encode("latin-1"):
+    if hop.cookies and (set_before := cookies.header(hop.cookies, hop.url).encode("latin-1")):
         own = [value for name, value in sent if name.lower() == "cookie"]
         sent.append(("Cookie", b"; ".join([*own, set_before])))
-    return sent
+    return dict({name.lower(): (name, value) for name, value in sent}.values())
 
 
 def _own_origin_fields(request: Request, hop: Hop) -> list[tuple[str, str]]:
     fields = [("Authorization", password)] if (password := credentials(request.url)) else []
     if hop.method == "POST" and request.body_type:
         fields.append(("Content-Type", request.body_type))
-    without = OWN_FIELDS if hop.method == "POST" else OWN_FIELDS | {"content-type"}
+    without = OWN_FIELDS if hop.method == "POST" else _OWN_WITHOUT_BODY
     return fields + [(name, value) for name, value in request.headers if name.lower() not in without]
 
 

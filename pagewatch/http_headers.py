@@ -8,7 +8,7 @@ for years of two digits.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, timezone
 
 from pagewatch.answers import Validators
@@ -30,11 +30,21 @@ _DATE_FORMS = tuple(
     )
 )
 _DIGITS = re.compile(r"[0-9]+")
+_NEXT_FIELD = re.compile(r"\n(?![ \t])")
 _FOLD = re.compile(r"[ \t]*[\r\n]+[ \t]*")  # RFC 9112 §5.2
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_SENDABLE = re.compile(rf"(?!\*\Z|[ \t])[\t -~\x80-\xff]{{1,{LONGEST_TAG}}}(?<![ \t])")
 _DIRECTIVE = re.compile(r'\s*([^\s=,"]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^,]*))?[^,]*(?:,|$)', re.ASCII)
 _TYPE = re.compile(r"[\w!#$&^.+*-]+/[\w!#$&^.+*-]+", re.ASCII)
 _PARAMETER = re.compile(r""";\s*charset\s*=\s*("[^"]*"|'[^']*'|[^;,]*)""", re.ASCII | re.IGNORECASE)
+
+
+def names_and_values(head: bytes) -> Iterator[tuple[str, str]]:
+    """Of the lines of a head, each of which is a field or the folded part of one. A bare CR is a space (RFC 9112 §2.2),
+    folds are left in."""
+    for field in _NEXT_FIELD.split(head.replace(b"\r\n", b"\n").replace(b"\r", b" ").decode("latin-1")):
+        name, colon, value = field.partition(":")
+        if colon and name[0] not in " \t":
+            yield name, value.lstrip(" \t")
 
 
 class Fields:
@@ -51,8 +61,8 @@ class Fields:
 
     def single(self, name: str) -> str:
         """The value of a field that must not be repeated: "" where it is missing, or repeated with another value."""
-        values = set(self.lines(name))
-        return values.pop() if len(values) == 1 else ""
+        lines = self.lines(name)
+        return lines[0] if lines and lines.count(lines[0]) == len(lines) else ""
 
 
 # ------------------------------------------------------------------------------------------------- validators
@@ -65,14 +75,11 @@ def validators(fields: Fields, url: str) -> Validators:
 
 def sendable(held: Validators) -> Validators:
     """Without those that cannot go into a request: too long, or with characters that no field has; `*` is no tag."""
-    etag, last_modified = (value if _is_sendable(value) else "" for value in (held.etag, held.last_modified))
+    etag = held.etag if _SENDABLE.fullmatch(held.etag) else ""
+    last_modified = held.last_modified if _SENDABLE.fullmatch(held.last_modified) else ""
+    if (etag, last_modified) == (held.etag, held.last_modified):
+        return held
     return Validators(etag, last_modified, held.url)
-
-
-def _is_sendable(value: str) -> bool:
-    if not value or value == "*" or len(value) > LONGEST_TAG or value != value.strip(" \t"):
-        return False
-    return not _CONTROL.search(value) and max(value) <= "\xff"
 
 
 # -------------------------------------------------------------------------------------------------- freshness

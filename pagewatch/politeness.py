@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from pagewatch import schedule
 from pagewatch.answers import (
@@ -34,12 +35,15 @@ KEPT = timedelta(hours=22)  # RFC 9309 §2.4: not more than 24 h; with 22 a dail
 OVER = "the time of this run is over"
 LONGEST_CRAWL_DELAY = 60.0  # seconds; a run is short
 
+_USUAL_PORT = re.compile(r":(80|443)\Z")
+
 GetRobots = Callable[[str, Validators], Answer]
 
 
+@lru_cache(maxsize=16_384)
 def host_of(url: str) -> str:
     """Whose turn a request to `url` needs: http and https of one host share it, other ports are other servers."""
-    return re.sub(r":(80|443)\Z", "", origin(url).partition("://")[2])
+    return _USUAL_PORT.sub("", origin(url).partition("://")[2])
 
 
 @dataclass

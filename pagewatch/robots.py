@@ -17,7 +17,6 @@ from pagewatch.urls import normalise_url, origin_of, without_dot_segments
 LIMIT = 512 * 1024  # RFC 9309 §2.5: at least 500 KiB
 SHOWN = 200  # octets of a rule or token that are quoted in a verdict
 
-_LINE_END = re.compile(rb"\r\n|\n|\r")
 _PRODUCT_END = re.compile(rb"[ \t/]")
 _SECONDS = re.compile(rb"[0-9]{1,9}(\.[0-9]{0,9})?|\.[0-9]{1,9}")
 _ESCAPE_OR_NOT_ASCII = re.compile(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]")
@@ -27,10 +26,12 @@ _TO_ESCAPE = re.compile(rb"%(?![0-9A-F]{2})|[^A-Za-z0-9\-._~/?*%]")
 
 @dataclass(frozen=True)
 class Rule:
-    """An allow or disallow line; `octets` is how specific it is (§2.2.2), `written` the line for people."""
+    """An allow or disallow line: the `pieces` between its stars, and those `in_query` if it has a query; `octets` is
+    how specific it is (§2.2.2), `written` the line for people."""
 
     allow: bool
-    pattern: bytes
+    pieces: tuple[bytes, ...]
+    in_query: tuple[bytes, ...]
     anchored: bool
     octets: int
     line: int
@@ -74,7 +75,8 @@ class Robots:
 def parse(body: bytes) -> Robots:
     """Read the octets of a robots.txt; what is not understood is skipped (§2.3.1.5)."""
     reader = _Reader()
-    for number, line in enumerate(_LINE_END.split(clip(body).removeprefix(b"\xef\xbb\xbf")), 1):
+    text = clip(body).removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    for number, line in enumerate(text.split(b"\n"), 1):
         name, colon, value = line.partition(b"#")[0].partition(b":")
         if colon:
             reader.record(number, name.strip(b" \t").lower(), value.strip(b" \t"))
@@ -157,7 +159,8 @@ def _rule(allow: bool, value: bytes, line: int) -> Rule:
     path = _normalised(value)
     pattern = _escaped(path.removesuffix(b"$"))
     written = f"{'Allow' if allow else 'Disallow'}: {_text(value)}"
-    return Rule(allow, pattern, path.endswith(b"$"), len(path), line, written)
+    in_query = tuple(_open_query(pattern).split(b"*")) if b"?" in pattern else ()
+    return Rule(allow, tuple(pattern.split(b"*")), in_query, path.endswith(b"$"), len(path), line, written)
 
 
 def _text(octets: bytes) -> str:
@@ -185,9 +188,9 @@ def _most_specific(group: Group, target: bytes) -> Rule | None:
 
 def _matches(rule: Rule, target: bytes) -> bool:
     """§2.2.2 has `?u=https://h` and `?u=https%3A%2F%2Fh` as the same; in a path an escaped slash is none."""
-    if _fits(rule.pattern, rule.anchored, target):
+    if _fits(rule.pieces, rule.anchored, target):
         return True
-    return b"?" in rule.pattern and _fits(_open_query(rule.pattern), rule.anchored, _open_query(target))
+    return bool(rule.in_query) and _fits(rule.in_query, rule.anchored, _open_query(target))
 
 
 def _open_query(target: bytes) -> bytes:
@@ -195,15 +198,14 @@ def _open_query(target: bytes) -> bytes:
     return path + mark + query.replace(b"%2F", b"/").replace(b"%3F", b"?")
 
 
-def _fits(pattern: bytes, anchored: bool, target: bytes) -> bool:
+def _fits(pieces: tuple[bytes, ...], anchored: bool, target: bytes) -> bool:
     """§2.2.3. Each piece between stars is taken where it first occurs; no later place can do better, none is tried."""
-    head, *pieces = pattern.split(b"*")
-    if not target.startswith(head):
+    if not target.startswith(pieces[0]):
         return False
-    if not pieces:
-        return not anchored or target == head
-    at = len(head)
-    for piece in pieces[:-1]:
+    if len(pieces) == 1:
+        return not anchored or target == pieces[0]
+    at = len(pieces[0])
+    for piece in pieces[1:-1]:
         found = target.find(piece, at)
         if found < 0:
             return False

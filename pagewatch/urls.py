@@ -70,6 +70,8 @@ def without_login(text: str) -> str:
 
 def credentials(url: str) -> str:
     """The Authorization value for user and password in a URL as the user wrote it (RFC 7617 §2), "" if it has none."""
+    if "@" not in url:
+        return ""
     user, separator, _ = urlsplit(url.strip(_AROUND)).netloc.rpartition("@")
     if not separator:
         return ""

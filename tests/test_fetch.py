@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import queue
 import random
 import re
 import socket
@@ -31,8 +32,9 @@ from pagewatch.answers import (
     Validators,
     Verdict,
 )
-from pagewatch.connections import Client, Limits, Session
+from pagewatch.connections import Client, Session
 from pagewatch.fetch import Gate, Request, ask, content_length
+from pagewatch.sockets import Limits
 from tests.site import CA, EXPIRED, SERVER, Line, Reply, Site, answer, chunked, cut, reset, silence
 
 AGENT = "pagewatch/1.0 (+me@example.org)"
@@ -779,6 +781,55 @@ def test_a_head_without_end_is_a_failure(site: Site, look: Look, line: str) -> N
     failed(look(site.url + "/a"), "connection")
 
 
+FRAMES = {
+    "the end of a connection": (b"HTTP/1.1 200 OK\r\n\r\nall", b"all", 2),
+    "a length": (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nall", b"all", 1),
+    "a length in lines that end with LF (RFC 9112 §2.2)": (b"HTTP/1.1 200 OK\nContent-Length: 3\n\nall", b"all", 1),
+    "a length that is none": (b"HTTP/1.1 200 OK\r\nContent-Length: three\r\n\r\nall", b"all", 2),
+    "a length below zero": (b"HTTP/1.1 200 OK\r\nContent-Length: -3\r\n\r\nall", b"all", 2),
+    "chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nall\r\n0\r\n\r\n", b"all", 1),
+    "the wish to close": (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: Close\r\n\r\nall", b"all", 2),
+    "HTTP/1.0": (b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nall", b"all", 2),
+    "HTTP/1.0 that is kept": (b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\nConnection: keep-alive\r\n\r\nall", b"all", 1),
+    "a later HTTP/1": (b"HTTP/1.2 200 OK\r\nContent-Length: 3\r\n\r\nall", b"all", 1),
+}
+
+
+@pytest.mark.parametrize(("reply", "body", "connections"), FRAMES.values(), ids=FRAMES)
+def test_where_an_answer_ends(site: Site, look: Look, reply: bytes, body: bytes, connections: int) -> None:
+    """And whether its connection is used again."""
+
+    def send(line: Line) -> None:
+        line.send(reply)
+        if b"Length: 3" not in reply and connections == 2:
+            line.close()
+
+    site.script("/a", send)
+    for _ in range(2):
+        assert full(look(site.url + "/a")).body == body
+    assert site.connections == connections
+
+
+def test_another_http_is_a_failure(site: Site, look: Look) -> None:
+    site.script("/a", cut(b"HTTP/2.0 200 OK\r\nContent-Length: 3\r\n\r\nall"))
+    assert "HTTP" in failed(look(site.url + "/a"), "connection").reason
+
+
+def test_connections_to_two_servers_are_kept_and_closed_with_their_session(site: Site, other: Site) -> None:
+    closed: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def wait(line: Line) -> None:
+        line.send(answer(PAGE))
+        closed.put(line.sock.recv(1))
+        line.close()
+
+    with Client().session() as session:
+        for each, page in ((site, answer(PAGE)), (other, answer(PAGE)), (site, wait)):
+            each.script("/a", page)
+            full(ask(Request(url=each.url + "/a", user_agent=AGENT), session, go_ahead))
+    assert closed.get(timeout=5) == b"" and (site.connections, other.connections) == (1, 1)
+
+
 def test_a_header_line_without_end_is_a_failure(site: Site, look: Look) -> None:
     site.script("/a", cut(b"HTTP/1.1 200 OK\r\nX: " + b"y" * 1_000_000))
     failed(look(site.url + "/a"), "connection")
@@ -1379,6 +1430,14 @@ def test_https_goes_through_a_proxys_tunnel(site: Site) -> None:
         assert full(ask(request, session, go_ahead)).body == PAGE
     assert inner[0].startswith(b"GET /a HTTP/1.1\r\nHost: shop.example\r\n")
     assert site.requests[0].method == "CONNECT" and b"sesame" not in site.requests[0].head
+
+
+def test_a_proxys_own_fields_take_the_place_of_the_users(site: Site) -> None:
+    site.script("http://shop.example/a", answer(PAGE))
+    with Client(proxies={"http": f"http://me:pass@127.0.0.1:{site.port}"}).session() as session:
+        headers = (("proxy-authorization", "mine"),)
+        full(ask(Request(url="http://shop.example/a", user_agent=AGENT, headers=headers), session, go_ahead))
+    assert site.requests[0].fields("Proxy-Authorization") == [b"Basic bWU6cGFzcw=="]
 
 
 @pytest.mark.parametrize(

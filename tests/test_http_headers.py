@@ -53,6 +53,14 @@ def seconds(span: timedelta | None) -> float | None:
 # ---------------------------------------------------------------------------------------------------- header fields
 
 
+@table("headers", "heads")
+def test_the_fields_of_a_head(row: Row) -> None:
+    pairs = list(http_headers.names_and_values(row["head"].encode("latin-1")))
+    read = Fields(pairs)
+    assert not any("\r" in value for _, value in pairs)
+    assert {name: list(read.lines(name)) for name in row["read"]} == row["read"]
+
+
 @table("headers", "freshness")
 def test_freshness(row: Row) -> None:
     assert seconds(http_headers.fresh_for(fields(row), NOW)) == row["fresh_for"]

@@ -110,7 +110,10 @@ RULES: dict[str, frozenset[str]] = {
 }
 
 # One outside thing each, and none knows another: what one needs of another it gets as an argument.
-EDGES = frozenset({"connections", "demo", "fetch", "history", "lock", "notify", "politeness", "quiet", "state"})
+EDGES = frozenset(
+    {"connections", "demo", "fetch", "history", "lock", "notify", "politeness", "quiet", "sockets", "state"}
+)
+PARTS = {"connections": frozenset({"sockets"})}  # of one edge, in a file of their own
 
 # What monitor.py and the commands share: it brings edges together. What each may import besides words and rules.
 STEPS: dict[str, frozenset[str]] = {
@@ -280,7 +283,7 @@ def allowed(module: Module) -> frozenset[str]:
     of_layer: dict[str, frozenset[str]] = {
         "words": WORDS,
         "rules": WORDS | RULES.get(module.name, frozenset()),
-        "edges": WORDS | RULES.keys(),
+        "edges": WORDS | RULES.keys() | PARTS.get(module.name, frozenset()),
         "steps": WORDS | RULES.keys() | STEPS.get(module.name, frozenset()),
         "commands": WORDS | RULES.keys() | EDGES | STEPS.keys(),
         "monitor": NAMES - {"monitor"},
