@@ -7,8 +7,9 @@ people write: they are translated here, and what takes time to import (`translat
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, cast
 
 from lxml import etree  # type: ignore[import-untyped]
 
@@ -20,17 +21,25 @@ _PART = re.compile(rf"( > | |)({_COMPOUND})")
 
 
 @lru_cache(maxsize=2048)
-def xpath(selector: str) -> Any:
-    """The compiled XPath expression that finds the same, None where none is known to."""
+def finder(selector: str) -> Callable[[Any], list[Any]] | None:
+    """What finds the same elements below one, by XPath; None where no expression is known to."""
     try:
         path = _of_names(selector) if PLAIN.fullmatch(selector) else _translated(selector)
-        return None if path is None else etree.XPath(path, smart_strings=False)
+        if path is None:
+            return None
+        found = etree.XPath(path, smart_strings="/@" in path)
     except (etree.XPathError, ValueError):  # ValueError: control characters
         return None
+    return partial(_parents, found) if "/@" in path else cast("Callable[[Any], list[Any]]", found)
+
+
+def _parents(attributes: Any, root: Any) -> list[Any]:
+    """The elements of attributes. XPath itself would compare all that it finds with each other."""
+    return [attribute.getparent() for attribute in attributes(root)]
 
 
 def _of_names(selector: str) -> str:
-    """Where any element will do, those that have the attribute at all are looked at, which are few."""
+    """Where any element will do, the path leads to attributes: few elements have one that must be looked at."""
     path = outer = ""
     for combinator, compound in _PART.findall(selector):
         name, marks = re.split("[#.]", compound)[0].lower(), re.findall(f"([#.])({_NAME})", compound)
@@ -40,7 +49,8 @@ def _of_names(selector: str) -> str:
         path = outer
         if not name:
             (mark, text), rest = marks[0], conditions[1:]
-            path = f"*/@{_ATTRIBUTE[mark]}[{_condition('.', mark, text)}]/{_element('parent::*', rest)}"
+            others = [f"parent::{_element('*', rest)}"] if rest else []
+            path = _element(f"*/@{_ATTRIBUTE[mark]}", [_condition(".", mark, text), *others])
     return f"descendant-or-self::{path}"
 
 

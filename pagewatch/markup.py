@@ -59,7 +59,7 @@ class Tree:
 
     def find(self, selector: str) -> list[Node]:
         """The elements that match, in document order. What stands in a <template> is not part of an HTML document."""
-        path = None if self.xml else css.xpath(selector)
+        path = None if self.xml else css.finder(selector)
         found = self._soup.find(selector) if path is None else path(self.root)
         return [element for element in found if self.xml or next(element.iterancestors("template"), None) is None]
 

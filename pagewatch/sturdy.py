@@ -127,7 +127,7 @@ def selector_for(known: Index, targets: Sequence[Node], but: str = "") -> str:
     for candidate in islice(_candidates(targets[0]), MOST_TRIED) if targets else ():
         if str(candidate) == but or not _matches_only(known, candidate, wanted):
             continue
-        if css.xpath(str(candidate)) is not None and known.tree.find(str(candidate)) == list(wanted):
+        if css.finder(str(candidate)) is not None and known.tree.find(str(candidate)) == list(wanted):
             return str(candidate)
         failed += 1
         if failed == MOST_FAILED:
