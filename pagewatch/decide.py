@@ -9,6 +9,7 @@ between.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from pagewatch import baselines, conditional, conditions, diff, fingerprint, notices, schedule
 from pagewatch.answers import (
@@ -129,7 +130,7 @@ def _candidate(before: Candidate | None, seen: Observation) -> Candidate:
 def _unconfirmed(plan: Plan, candidate: Candidate, now: datetime) -> Decision:
     """The content differs, but not often enough yet: the baseline and its validators stay, and the next look is as
     soon as after a change."""
-    state = replace(_well(plan, now), candidate=candidate, last_verified=now, last_full=now, same=0)
+    state = _well(plan, now, candidate=candidate, last_verified=now, last_full=now, same=0)
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=True), now)
     result = _result(plan, "unchanged", state, "", f"{candidate.agree} of {plan.watch.confirm}")
     return _recovery(plan, Decision(state, result), "the watched content is there again", now)
@@ -182,9 +183,9 @@ def _remarks(detail: str, trouble: Episode | None) -> tuple[str, ...]:
 
 
 def _not_modified(plan: Plan, answer: NotModified, now: datetime) -> Decision:
-    state = conditional.after_not_modified(_well(plan, now), answer)
     fresh = _fresh_until(plan, answer.fresh_for, now)
-    state = replace(state, candidate=None, last_verified=now, fresh_until=fresh, moved_to=answer.moved_to)
+    state = _well(plan, now, candidate=None, last_verified=now, fresh_until=fresh, moved_to=answer.moved_to)
+    state = conditional.after_not_modified(state, answer)
     state = _scheduled(plan, state, schedule.adapted(plan.watch, plan.past, changed=False), now)
     result = _result(plan, "not-modified", state, "", moved(answer.moved_to))
     return _recovery(plan, Decision(state, result), "the watched content is the same as before", now)
@@ -196,24 +197,31 @@ def _verified(plan: Plan, seen: Observation, now: datetime, differs: bool) -> Wa
     body = fingerprint.body_digest(answer)
     read = (answer.url, body, answer.length, answer.source)
     baseline = Baseline(plan.recipe, seen.fingerprint, seen.extract, now, *read)
-    state = conditional.after_full(replace(plan, past=_well(plan, now)), seen, differs)
-    fresh = _fresh_until(plan, answer.fresh_for, now)
-    extremes = conditions.widened(state.extremes, seen.extract.amounts)
-    state = replace(state, baseline=baseline, candidate=None, fresh_until=fresh, moved_to=answer.moved_to)
-    state = replace(state, extremes=extremes)
-    return replace(state, last_verified=now, last_full=now)
+    state = _well(
+        plan,
+        now,
+        baseline=baseline,
+        candidate=None,
+        last_verified=now,
+        last_full=now,
+        fresh_until=_fresh_until(plan, answer.fresh_for, now),
+        moved_to=answer.moved_to,
+        extremes=conditions.widened(plan.past.extremes, seen.extract.amounts),
+    )
+    return conditional.after_full(replace(plan, past=state), seen, differs)
 
 
-def _well(plan: Plan, now: datetime) -> WatchState:
-    return replace(_answered(plan, now), misses=0, episode=None)
+def _well(plan: Plan, now: datetime, **more: Any) -> WatchState:
+    return _answered(plan, now, misses=0, episode=None, **more)
 
 
-def _answered(plan: Plan, now: datetime) -> WatchState:
+def _answered(plan: Plan, now: datetime, **more: Any) -> WatchState:
     """After a look that did not fail, whatever it found."""
-    return replace(_looked(plan, now), failures=0, errors=0, unreachable=0)
+    return _looked(plan, now, failures=0, errors=0, unreachable=0, **more)
 
 
-def _looked(plan: Plan, now: datetime) -> WatchState:
+def _looked(plan: Plan, now: datetime, **more: Any) -> WatchState:
+    """After any look, with these fields as well."""
     watch, past = plan.watch, plan.past
     return replace(
         past,
@@ -224,6 +232,7 @@ def _looked(plan: Plan, now: datetime) -> WatchState:
         request=plan.request,
         last_checked=now,
         checks=past.checks + 1,
+        **more,
     )
 
 
@@ -253,7 +262,7 @@ def _told_trouble(past: WatchState) -> Episode | None:
 
 
 def _no_match(plan: Plan, outcome: NoMatch, now: datetime) -> Decision:
-    state = replace(_answered(plan, now), misses=0)
+    state = _answered(plan, now, misses=0)
     state = _scheduled(plan, state, schedule.interval_of(plan.watch, plan.past), now)
     detail = outcome.what + (f"; {outcome.hint}" if outcome.hint else "")
     decision = Decision(state, _result(plan, "no-match", state, outcome.kind, detail))
@@ -261,7 +270,7 @@ def _no_match(plan: Plan, outcome: NoMatch, now: datetime) -> Decision:
 
 
 def _missing(plan: Plan, outcome: Missing, now: datetime) -> Decision:
-    state = replace(_answered(plan, now), misses=plan.past.misses + 1)
+    state = _answered(plan, now, misses=plan.past.misses + 1)
     gone = state.misses >= TOMBSTONE
     state = _scheduled(plan, state, plan.watch.every.high if gone else schedule.interval_of(plan.watch, plan.past), now)
     count = f"{state.misses} in a row" + ("" if gone else f", gone at {TOMBSTONE}")
@@ -276,7 +285,7 @@ def _failed(plan: Plan, outcome: FetchFailed, now: datetime) -> Decision:
     past = plan.past
     errors = past.errors + 1 if outcome.answered else past.errors
     unreachable = 0 if outcome.answered else past.unreachable + 1
-    state = replace(_looked(plan, now), failures=past.failures + 1, errors=errors, unreachable=unreachable)
+    state = _looked(plan, now, failures=past.failures + 1, errors=errors, unreachable=unreachable)
     wait = schedule.back_off(schedule.interval_of(plan.watch, past), state.failures)
     state = replace(state, next_check=now + wait)
     pause = pause_after(plan, outcome, now)

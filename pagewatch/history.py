@@ -2,8 +2,8 @@
 
 A row is known by its id and time, so that rows written again by a run after a crash are there once. All rows of a
 call are written in one transaction. WAL lets the commands read while a run writes. `synchronous=NORMAL` is enough: it
-never damages the file, and what a power failure may take are rows that state.json keeps until its next save. Damage
-is set aside, never repaired by guessing: watching does not depend on this file.
+never damages the file, and what a power failure may take are rows that state.json keeps until its next save, or looks
+that found nothing new. Damage is set aside, never repaired by guessing: watching does not depend on this file.
 
 Rows are JSON in ASCII (`records`), so that any text of a page fits and a field added later needs no new schema.
 Watches are known by id only: their names may change.
@@ -45,6 +45,10 @@ TABLES = (
     f"CREATE TABLE event ({ROWS}",
     f"CREATE TABLE told ({ROWS}",
 )
+INSERT = (  # under the watch's next number, unless it is there
+    "INSERT OR IGNORE INTO {0} VALUES ({1}?1, (SELECT coalesce(max(number), 0) + 1 FROM {0} WHERE watch = ?1), ?2, ?3)"
+)
+TRIM = "DELETE FROM {0} WHERE watch = ?1 AND number <= (SELECT max(number) FROM {0} WHERE watch = ?1) - ?2"
 ADVICE = {  # by a part of what SQLite says
     "locked": "another program holds it (close that program; the rows are kept and written by the next run)",
     "full": "no room (make room on the disk, or raise the limit)",
@@ -103,16 +107,14 @@ def forget(folder: Path, watch_id: str) -> None:
 
 
 def _add(path: Path, events: Sequence[Event], told: Sequence[Told]) -> None:
-    decided = [replace(event, extract=None) for event in events]
-    contents = [None if event.extract is None else dumps(encode(event.extract)) for event in events]
     with _explained(path, "written"):
         _make(path)
         with closing(_connect(path)) as connection, _transaction(connection, path):
-            for event, text in zip(decided, contents, strict=True):
-                if text is not None:
-                    number = _last_number(connection, "version", event.watch_id) + 1
-                    _insert(connection, "version", event, number, _stored(connection, text))
-            _insert_last(connection, "event", decided)
+            for event in events:
+                if event.extract is not None:
+                    content = _stored(connection, dumps(encode(event.extract)))
+                    connection.execute(INSERT.format("version", "?4, "), (*_row(event), content))
+            _insert_last(connection, "event", events)
             _insert_last(connection, "told", told)
 
 
@@ -125,30 +127,21 @@ def _stored(connection: sqlite3.Connection, text: bytes) -> object:
     return connection.execute(query, (digest, zlib.compress(text))).lastrowid
 
 
-def _last_number(connection: sqlite3.Connection, table: str, watch_id: str) -> int:
-    found = connection.execute(f"SELECT max(number) FROM {table} WHERE watch = ?", (watch_id,)).fetchone()
-    return found[0] or 0
-
-
-def _insert(connection: sqlite3.Connection, table: str, row: Event | Told, number: int, *more: object) -> int:
-    """Under this number, the watch's next, unless it is there; how many rows that was."""
-    values = (*more, row.watch_id, number, _key(row), dumps(encode(row)))
-    places = ", ".join("?" * len(values))
-    return connection.execute(f"INSERT OR IGNORE INTO {table} VALUES ({places})", values).rowcount
-
-
 def _insert_last(connection: sqlite3.Connection, table: str, rows: Sequence[Event] | Sequence[Told]) -> None:
     """Of each watch no more than are kept, so that none comes back that had to go. Numbers have no gaps: what has to
     go is a range."""
     of_watch: dict[str, list[Event | Told]] = defaultdict(list)
     for row in rows:
         of_watch[row.watch_id].append(row)
-    for watch_id, its in of_watch.items():
-        last = _last_number(connection, table, watch_id)
-        for row in its[-KEPT:]:
-            last += _insert(connection, table, row, last + 1)
-        if last > KEPT:
-            connection.execute(f"DELETE FROM {table} WHERE watch = ? AND number <= ?", (watch_id, last - KEPT))
+    last = (_row(row) for its in of_watch.values() for row in its[-KEPT:])
+    connection.executemany(INSERT.format(table, ""), last)
+    connection.executemany(TRIM.format(table), [(watch_id, KEPT) for watch_id in of_watch])
+
+
+def _row(row: Event | Told) -> tuple[str, bytes, bytes]:
+    if isinstance(row, Event) and row.extract is not None:
+        row = replace(row, extract=None)
+    return row.watch_id, _key(row), dumps(encode(row))
 
 
 def _key(row: Event | Told) -> bytes:

@@ -22,7 +22,9 @@ from pagewatch.records import Document, Table, compose, decode, dumps, encode, p
 INLINE = 2048  # bytes: longer contents do not stand in the document
 ALWAYS = ("outbox", "watches", "robots")  # tables that are there even if they are empty
 MOST_EVENTS = 5_000  # that wait for a history which cannot be written
+NOTHING_NEW = ("not-modified", "unchanged")  # outcomes of looks
 PEEKED = ("id", "name", "next_check")  # what is looked for in lines stands in front
+BASELINE = b',"baseline":'  # stands last: quotes in a JSON string are escaped, so that no text can be taken for it
 ROBOTS_KEPT = timedelta(days=30)  # after the last time it was fetched
 
 V = TypeVar("V")
@@ -98,7 +100,8 @@ class Memory(Facts):
         self.events = Table(events, self._event_of, lambda key, event: dumps(self._shelved(encode(event))))
         told = {peek(row, "id"): row for row in rows["told"]}
         self.told = Table(told, lambda line: _decoded(Told, _loaded(line)), lambda key, row: dumps(encode(row)))
-        self._baselines: dict[str, tuple[Baseline, dict[str, Any]]] = {}
+        self._looks: list[Event] = []
+        self._baselines: dict[str, Baseline] = {}  # those that stand in the lines of `watches`
         self._orphans: tuple[Collection[str], dict[tuple[str, str], list[WatchState]]] = ((), {})
 
     # -- watches
@@ -226,8 +229,11 @@ class Memory(Facts):
     # -- what the history has not got yet
 
     def record(self, event: Event) -> None:
-        """To be written into the history."""
-        self.events[event.id] = event
+        """To be written into the history. A look that found nothing new is not saved as long as that works."""
+        if event.outcome in NOTHING_NEW and not event.detail:
+            self._looks.append(event)
+        else:
+            self.events[event.id] = event
         self.feed_id = self.feed_id or _digest(f"{time_text(self._opened)} feed {event.watch_id}")
         self.feed_due |= event.outcome == "changed" and not event.detail.startswith(MUTED)
 
@@ -238,13 +244,21 @@ class Memory(Facts):
             told = f"{notice.id}-{notice.attempts + 1}"
             self.told[told] = Told(told, notice.watch_id, now, notice.target, notice.title, error)
 
+    def unrecorded(self) -> tuple[tuple[Event, ...], tuple[Told, ...]]:
+        """What is to be written into the history."""
+        return (*self.events.values(), *self._looks), self.told.values()
+
     def not_recorded(self) -> None:
-        """The history could not be written: of what waits for it the oldest go."""
+        """The history could not be written: all is to be saved, but of what waits for it the oldest go."""
+        for event in self._looks:
+            self.events[event.id] = event
+        self._looks = []
         for old in list(self.events)[:-MOST_EVENTS]:
             del self.events[old]
 
     def recorded(self) -> None:
         """The history has got them."""
+        self._looks = []
         for table in (self.events, self.told):
             for key in table:
                 del table[key]
@@ -284,34 +298,25 @@ class Memory(Facts):
     def _state_of_line(self, line: bytes) -> WatchState:
         record = _loaded(line)
         kept = record.get("baseline")
-        if kept is None:
-            return _decoded(WatchState, record)
-        state = _decoded(WatchState, {**record, "baseline": {**kept, "extract": self._extract(kept)}})
-        if state.baseline is not None:
-            self._baselines[state.id] = state.baseline, kept
+        state = _decoded(WatchState, record if kept is None else {**record, "baseline": self._unshelved(kept)})
+        if state.baseline is not None and next(reversed(record)) == "baseline":
+            self._baselines[state.id] = state.baseline
         return state
-
-    def _extract(self, baseline: dict[str, Any]) -> object:
-        if "content" not in baseline:
-            return baseline.get("extract")
-        content = self._store.get(baseline["content"])
-        return None if content is None else _loaded(content)
 
     def _line_of_state(self, watch_id: str, state: WatchState) -> bytes:
         record = encode(replace(state, baseline=None))
-        record = {**{name: record[name] for name in PEEKED if name in record}, **record}
-        if state.baseline is not None:
-            record["baseline"] = self._record_of(watch_id, state.baseline)
-        return dumps(record)
+        line = dumps({**{name: record[name] for name in PEEKED if name in record}, **record})
+        if state.baseline is None:
+            return line
+        return line[:-1] + BASELINE + self._baseline_line(watch_id, state.baseline) + b"}"
 
-    def _record_of(self, watch_id: str, baseline: Baseline) -> dict[str, Any]:
+    def _baseline_line(self, watch_id: str, baseline: Baseline) -> bytes:
         """The record of a baseline, which most looks leave as it was: then so is the record."""
-        known, record = self._baselines.get(watch_id, (None, {}))
-        if known is baseline:
-            return record
-        record = self._shelved(encode(baseline))
-        self._baselines[watch_id] = baseline, record
-        return record
+        if self._baselines.get(watch_id) == baseline:
+            return self.watches.line(watch_id).partition(BASELINE)[2][:-1]
+        line = dumps(self._shelved(encode(baseline)))
+        self._baselines[watch_id] = baseline
+        return line
 
     def _shelved(self, record: dict[str, Any]) -> dict[str, Any]:
         """The record with a long extract replaced by the name of its content."""
@@ -321,9 +326,15 @@ class Memory(Facts):
             record["content"] = self._store.put(content)
         return record
 
+    def _unshelved(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The inverse; without an extract where the content is lost."""
+        if "content" not in record:
+            return record
+        content = self._store.get(record["content"])
+        return {**record, "extract": None if content is None else _loaded(content)}
+
     def _event_of(self, line: bytes) -> Event:
-        record = _loaded(line)
-        return _decoded(Event, {**record, "extract": self._extract(record)})
+        return _decoded(Event, self._unshelved(_loaded(line)))
 
     def _robots_of(self, line: bytes) -> RobotsRecord | None:
         record = _loaded(line)

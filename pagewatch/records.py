@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pagewatch.answers import Amount, Extract, Item, Validators
@@ -42,7 +42,7 @@ def encode(value: object, kind: type | None = None) -> dict[str, Any]:
     """The record of a dataclass (of the part that `kind` declares): the fields that differ from their default."""
     record, given = {}, vars(value)
     for name, (default, codec) in _plan(kind or type(value)).items():
-        if (field := given.get(name, default)) is not default and field != default:
+        if (field := given.get(name, default)) is not default and (default is None or field != default):
             record[name] = codec.encode(field)
     return record
 
@@ -54,7 +54,7 @@ def decode(kind: type[V], record: object) -> V:
     declared: type = kind
     plan = _plan(declared)
     try:
-        return kind(**{name: plan[name].codec.decode(field) for name, field in record.items() if name in plan})
+        return kind(**{name: field.codec.decode(record[name]) for name, field in plan.items() if name in record})
     except (TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"{kind.__name__}: {error}") from error
 
@@ -139,8 +139,9 @@ def _sequence(values: Any) -> list[Any]:
     return values
 
 
+@lru_cache(maxsize=64)
 def time_text(value: datetime) -> str:
-    """ISO 8601 in UTC, exact to the microsecond."""
+    """ISO 8601 in UTC, exact to the microsecond. Most times in a document are those of the last run."""
     if value.tzinfo is None:
         raise ValueError(f"{value} has no time zone")
     return value.astimezone(timezone.utc).isoformat()[: -len("+00:00")] + "Z"
@@ -255,6 +256,10 @@ class Table(Generic[V]):
         """One member of a line, for a value that is not loaded."""
         return peek(self._lines[key], name)
 
+    def line(self, key: str) -> bytes:
+        """The line of a value as it was read or encoded last."""
+        return self._lines[key]
+
     def rows(self) -> Rows:
         """The lines, those of the values set since the last time encoded anew."""
         for key in tuple(self._pending):
@@ -293,9 +298,12 @@ def compose(document: Document) -> bytes:
 
     There is at least one member or table.
     """
-    parts = [b'"%s":%s' % (name.encode("ascii"), line) for name, line in document.members.items()]
-    parts += [b'"%s":[\n%s\n]' % (name.encode("ascii"), b",\n".join(rows)) for name, rows in document.tables.items()]
-    body = b",\n".join(parts) + b"}\n"
+    lines = [b'"%s":%s' % (name.encode("ascii"), line) for name, line in document.members.items()]
+    for name, rows in document.tables.items():
+        lines += [b'"%s":[\n%s' % (name.encode("ascii"), b"".join(rows[:1])), *rows[1:]]
+        lines[-1] += b"\n]"
+    lines[-1] += b"}\n"
+    body = b",\n".join(lines)
     return b'{"version":%d,"crc32":"%08x",\n' % (VERSION, zlib.crc32(body)) + body
 
 

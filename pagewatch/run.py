@@ -108,13 +108,15 @@ class Run:
         """Takes a decision into the memory, to be saved within a second; the event is for the history."""
         self.memory.put(decision.state)
         if event is not None:
-            hidden = self.style.redact
-            self.memory.record(replace(event, detail=hidden(event.detail), title=hidden(event.title)))
+            if event.detail or event.title:
+                hidden = self.style.redact
+                event = replace(event, detail=hidden(event.detail), title=hidden(event.title))
+            self.memory.record(event)
         if decision.pause is not None:
             url, pause = decision.pause
             self.memory.hosts[host_of(url)] = pause
         printed = any(notice.target == STDOUT for notice in decision.notices)  # and need not be said twice
-        self.unsaved.append(replace(decision.result, news=decision.result.news and not printed))
+        self.unsaved.append(replace(decision.result, news=False) if printed else decision.result)
         self.post(decision.notices)
 
     def amend(self, amended: Iterable[Notice]) -> None:
@@ -323,12 +325,15 @@ class Run:
         return self.status or int(told or bool(unprinted) or any(notice.attempts for notice in unsent))
 
     def _write_history(self) -> None:
-        """From what is saved already: rows that the history has not got wait there. It never stops the checking, and
-        what keeps it from being written is said once."""
+        """From what is saved already, but for looks that found nothing new: rows that the history has not got wait
+        there. It never stops the checking, and what keeps it from being written is said once."""
         memory, trouble = self.memory, ""
-        if self.safe and (len(memory.events) or len(memory.told)):
+        events, told = memory.unrecorded()
+        if not self.safe:
+            memory.not_recorded()
+        elif events or told:
             try:
-                aside = self.keep(memory.events.values(), memory.told.values(), self.start)
+                aside = self.keep(events, told, self.start)
                 trouble = f"history.db was damaged and begins anew; the old one is kept as {aside}" if aside else ""
                 memory.recorded()
             except StateError as error:

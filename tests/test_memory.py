@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta, timezone
 
 from pagewatch.answers import Extract
 from pagewatch.frozen import replace
 from pagewatch.memory import MOST_EVENTS, Memory
 from pagewatch.model import Baseline, Event, Notice, Pause, RobotsRecord, WatchState
-from pagewatch.records import Document, parse
+from pagewatch.records import Document, dumps, parse
 
 NOW = datetime(2026, 3, 2, 8, tzinfo=timezone.utc)
 DAY = timedelta(days=1)
@@ -168,6 +169,30 @@ def test_to_find_changes_nothing() -> None:
     assert shelf.saves == 1
 
 
+def test_a_baseline_that_is_the_same_is_written_as_it_was_read_and_another_is_not() -> None:
+    """Wherever another writer has put it; what looks like one in a text is none."""
+    shelf, ids = remembering("A")
+    kept = baseline(',"baseline":{} €')
+    state = replace(opened(shelf).watches.values()[0], baseline=kept, moved_to=',"baseline":1', checks=1)
+    memory = opened(shelf)
+    memory.put(state)
+    memory.commit()
+    [last] = shelf.document.tables["watches"]
+    record = json.loads(last)
+    first = dumps({"id": record["id"], "name": "A", "baseline": record.pop("baseline"), **record})
+    for line in (last, first):
+        shelf.document = Document(shelf.document.members, {"watches": [line]})
+        for checks in (2, 3):
+            memory = opened(shelf)
+            memory.put(replace(state, checks=checks))
+            memory.commit()
+            assert opened(shelf).watches.get(ids["A"]) == replace(state, checks=checks)
+        other = replace(state, baseline=baseline("other"))
+        memory.put(other)
+        memory.commit()
+        assert opened(shelf).watches.get(ids["A"]) == other
+
+
 def test_the_next_check_is_known_without_decoding() -> None:
     shelf, _ = remembering("A", "B")
     memory = opened(shelf)
@@ -313,12 +338,31 @@ def test_what_another_version_of_the_program_keeps_there_stays() -> None:
     assert shelf.document.tables["rows"] == [b'{"row":1}', b'{"row":2}']
 
 
-def test_only_a_history_that_cannot_be_written_makes_waiting_rows_go_the_oldest_first() -> None:
-    memory = opened(Shelf())
-    for number in range(MOST_EVENTS + 2):
-        memory.record(Event(f"w1-{number}", "w1", NOW, "unchanged"))
-    assert len(memory.events) == MOST_EVENTS + 2
-    memory.not_recorded()
-    assert (len(memory.events), next(iter(memory.events))) == (MOST_EVENTS, "w1-2")
+def test_what_was_seen_waits_for_the_history_in_the_document_and_a_look_that_saw_nothing_new_does_not() -> None:
+    shelf = Shelf()
+    memory = opened(shelf)
+    rows = [Event("w1-1", "w1", NOW, "not-modified"), Event("w2-1", "w2", NOW, "changed")]
+    rows += [Event("w3-1", "w3", NOW, "unchanged"), Event("w4-1", "w4", NOW, "unchanged", detail="1 of 2")]
+    for row in rows:
+        memory.record(row)
+    memory.commit()
+    assert opened(shelf).unrecorded() == ((rows[1], rows[3]), ())
+    assert set(memory.unrecorded()[0]) == set(rows)
     memory.recorded()
-    assert len(memory.events) == 0
+    assert memory.unrecorded() == ((), ())
+    memory.commit()
+    assert opened(shelf).unrecorded() == ((), ())
+
+
+def test_only_a_history_that_cannot_be_written_makes_all_rows_wait_and_the_oldest_go() -> None:
+    shelf = Shelf()
+    memory = opened(shelf)
+    for number in range(MOST_EVENTS + 2):
+        memory.record(Event(f"w1-{number}", "w1", NOW, "failed" if number < 10 else "unchanged"))
+    assert len(memory.unrecorded()[0]) == MOST_EVENTS + 2
+    memory.not_recorded()
+    memory.commit()
+    waiting = opened(shelf).unrecorded()[0]
+    assert (len(waiting), waiting[0].id, memory.unrecorded()[0]) == (MOST_EVENTS, "w1-2", waiting)
+    memory.recorded()
+    assert memory.unrecorded() == ((), ())
