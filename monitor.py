@@ -94,8 +94,7 @@ T = TypeVar("T")
 
 def run(this: Run) -> int:
     """Who is due, look, decide, save, tell. Returns the exit status."""
-    plans = sort_out(this)
-    for looked in looks(this, plans):
+    for looked in looks(this, sort_out(this)):
         for plan, outcome in zip(looked.plans, looked.outcomes, strict=True):
             settle(this, plan, outcome, looked.milliseconds)
     settle_the_unreachable(this)
@@ -178,6 +177,7 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
     asking.side_by_side(web, fetches, look_and_report)
     this.verify = partial(asking.verify, web, report=this.events.put)
     left = {fetch[0].watch.name: fetch for fetch in fetches}
+    del plans, fetches  # what is known of a watch can go when it is settled
     while (left or this.verifying) and (event := this.next_event(this.began + LAST_LOOK)) is not None:
         if isinstance(event, Delivery):
             this.enter_delivery(event)
