@@ -9,6 +9,7 @@ docstring for a map).
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -25,6 +26,7 @@ sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM1
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 if __name__ == "__main__":
+    gc.disable()  # until all is imported: it would search through what stays, again and again
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # while nothing has begun, there is nothing to end well
     # Most scheduled runs have nothing to do: they end here, before anything that takes time is imported.
     _status = quiet.status(sys.argv[1:], HERE, os.environ)
@@ -155,6 +157,9 @@ def looks(this: Run, plans: list[Plan]) -> Iterator[Looked]:
         return
     from pagewatch import asking
 
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
     fetches = asking.share(plans)
     this.avoided += len(plans) - len(fetches)
     robots = asking.known_robots(fetches, this.memory.robots.get)
@@ -356,7 +361,9 @@ def main(arguments: Sequence[str], clock: Callable[[], datetime] | None = None) 
     try:
         if options.command == "check":
             return check(options)
-        return int(import_module(f"pagewatch.commands.{options.command}").run(options))
+        command = import_module(f"pagewatch.commands.{options.command}")
+        gc.enable()
+        return int(command.run(options))
     except MonitorError as error:
         print(error, file=sys.stderr)
         return 2

@@ -9,6 +9,7 @@ all, are never looked up by a label of the web.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 FALLBACK = "windows-1252"
 
@@ -90,6 +91,7 @@ def decode(body: bytes, header_charset: str = "", override: str = "", media_type
     return _strict_or_replaced(body, FALLBACK), FALLBACK
 
 
+@lru_cache(maxsize=256)
 def encoding_name(label: str) -> str:
     """The WHATWG name for a label as people write it (quotes, doubled parameters), "" for one that the web does not
     know."""

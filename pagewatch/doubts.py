@@ -58,7 +58,10 @@ def _challenge(watch: Watch, content: Content) -> NoMatch | None:
 def _redirect(watch: Watch, content: Content, answer: Representation, baseline: Baseline | None) -> NoMatch | None:
     """A login or consent page: at another address than the baseline's, with a path that says so or a password field.
     It is believed if it shows the very content of the baseline, or what `expect` asks for."""
-    before, now = urlsplit(baseline.url if baseline and baseline.url else watch.url), urlsplit(answer.url)
+    known = baseline.url if baseline and baseline.url else watch.url
+    if known == answer.url:
+        return None
+    before, now = urlsplit(known), urlsplit(answer.url)
     if _place(before) == _place(now) or (watch.expect and not _unexpected(watch, content)):
         return None
     if baseline and not content.nothing_found and _fingerprint(watch, content) == baseline.fingerprint:
