@@ -116,20 +116,20 @@ def _init(made: tuple[_Field, ...], positional: tuple[str, ...]) -> Callable[...
     return __init__
 
 
-def _values(value: Any) -> tuple[Any, ...]:
-    return tuple([getattr(value, name) for name in value.__compared__])
-
-
 def _eq(self: Any, other: Any) -> Any:
     if other.__class__ is not self.__class__:
         return NotImplemented
-    if self is other:
+    if self.__dict__ == other.__dict__:
         return True
-    return self.__dict__ == other.__dict__ or _values(self) == _values(other)
+    for name in self.__compared__:
+        mine, others = getattr(self, name), getattr(other, name)
+        if mine is not others and mine != others:
+            return False
+    return True
 
 
 def _hash(self: Any) -> int:
-    return hash(_values(self))
+    return hash(tuple([getattr(self, name) for name in self.__compared__]))
 
 
 def _repr(self: Any) -> str:
