@@ -35,7 +35,8 @@ from pagewatch.http_headers import Fields, names_and_values
 from pagewatch.sockets import Limits, TlsSocket, dial
 from pagewatch.urls import goes_direct, origin_of
 
-CHUNK = 64 * 1024
+CHUNK = 256 * 1024  # octets of a body at a time
+LONGEST_LINE = 64 * 1024  # octets of a line of a head
 LOOK = 3  # times the timeout of one read: what all hops of a look may take together
 OVERHEAD = 16_000_000  # octets that head, chunk sizes and packing may add to a body before all counts as a flood
 DRAINED = 64 * 1024  # octets of an unwanted body that are read, within DRAINING seconds, to keep its connection
@@ -304,7 +305,7 @@ class _Response(http.client.HTTPResponse):
             version, status, reason = super()._read_status()  # type: ignore[misc]
             if not 100 <= status < 200 or status == 101:
                 return version, status, reason
-            while self.fp.readline(CHUNK) not in _HEAD_ENDS:
+            while self.fp.readline(LONGEST_LINE) not in _HEAD_ENDS:
                 pass
         raise http.client.HTTPException("nothing but interim answers")
 
@@ -321,11 +322,11 @@ class _Response(http.client.HTTPResponse):
 def _head(file: BinaryIO) -> http.client.HTTPMessage:
     fields: list[bytes] = []
     junk = 0
-    while (line := file.readline(CHUNK + 1)) not in _HEAD_ENDS:
+    while (line := file.readline(LONGEST_LINE + 1)) not in _HEAD_ENDS:
         is_field = _FIELD_LINE.match(line) is not None
         fields += [line] if is_field else []
         junk = 0 if is_field else junk + 1
-        if MOST_LINES in (junk, len(fields)) or (is_field and len(line) > CHUNK):
+        if MOST_LINES in (junk, len(fields)) or (is_field and len(line) > LONGEST_LINE):
             raise http.client.HTTPException("a head without end")
     message = http.client.HTTPMessage()
     for name, value in names_and_values(b"".join(fields)):
