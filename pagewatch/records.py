@@ -147,11 +147,18 @@ def time_text(value: datetime) -> str:
     return value.astimezone(timezone.utc).isoformat()[: -len("+00:00")] + "Z"
 
 
+@lru_cache(maxsize=64)
 def time_value(text: str) -> datetime:
     """The inverse of `time_text`; Python 3.10 reads no "Z"."""
     if not text.endswith("Z"):
         raise ValueError(f"{text!r:.40} is not a time in UTC")
     return datetime.fromisoformat(text[:-1] + "+00:00")
+
+
+@lru_cache(maxsize=64)
+def _every(low: float, high: float) -> Every:
+    """One for all watches that are looked at as often."""
+    return Every(timedelta(seconds=low), timedelta(seconds=high))
 
 
 def _seconds(value: timedelta) -> float:
@@ -171,7 +178,7 @@ _LEAVES = {
     "Baseline": _nested(Baseline),
     "Candidate": _nested(Candidate),
     "Episode": _nested(Episode),
-    "Every": _nested(Every),
+    "Every": _Codec(encode, lambda record: _every(record["low"], record["high"])),
     "Extract": _nested(Extract),
     "Item": _nested(Item),
     "Pause": _nested(Pause),
