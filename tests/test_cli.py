@@ -121,8 +121,18 @@ def test_nor_does_it_import_them_when_it_has_to_go_its_whole_way(run_monitor: Mo
     run_monitor(config=configuration(price(site), notify="json://127.0.0.1:9/hook"))
     modules, printed = imported(run_monitor, "-v")
     assert "pagewatch.run" in modules
-    assert not {name for name in modules if name.split(".")[0] in LATE if name.split(".")[0] != "yaml"}
+    assert not {name for name in modules if name.split(".")[0] in LATE}
     assert printed.startswith("not due")
+
+
+def test_a_look_imports_what_it_needs(run_monitor: Monitor, site: Site) -> None:
+    """Of a page that has not changed, and a file that has not been edited: neither has to be parsed."""
+    site.script("/p", ok("20 dollars", 'ETag: "a"'), answer(b"", 'ETag: "a"', status=304))
+    run_monitor(config=configuration(price(site), notify="json://127.0.0.1:9/hook"))
+    modules, printed = imported(run_monitor, "--now", "-v")
+    assert printed.startswith("not modified")
+    assert "requests" in modules
+    assert not modules & {"apprise", "bs4", "lxml", "yaml", "dataclasses", "pagewatch.config", "pagewatch.sources"}
 
 
 def test_with_json_a_run_with_nothing_due_lists_every_watch(run_monitor: Monitor, site: Site) -> None:
