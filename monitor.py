@@ -300,12 +300,12 @@ def configured(options: argparse.Namespace, memory: Memory) -> Configuration:
     found = setup.kept_configuration(options, awake_at=options.clock() if setup.is_scheduled(options) else None)
     if found is not None:
         return found
-    from pagewatch import watches_yaml
+    from pagewatch import config, watches_yaml
 
     found = watches_yaml.read(options)
-    digest = setup.digest(options, found)
+    digest = setup.digest(options, found.variables)
     if memory.checked != digest:
-        if watches_yaml.needs_checkers(found):
+        if config.needs_checkers(found):
             from pagewatch import checking
 
             found = checking.checked(found, options.config.name)
@@ -344,8 +344,9 @@ def publish(
     from pagewatch import publishing
 
     if options.asleep:
-        whole = setup.kept_configuration(argparse.Namespace(**vars(options)))
-        watches = watches if whole is None else whole.watches
+        with suppress(ConfigError):  # of an edit meanwhile
+            whole = setup.kept_configuration(argparse.Namespace(**vars(options)))
+            watches = watches if whole is None else whole.watches
     publishing.write_feed(options.state, memory, watches, redact, now)
 
 

@@ -4,7 +4,7 @@ Words, standard library only:
     errors        what a person must hear
     answers       what the web said, and what was found in it
     model         the frozen values that travel: what the user wrote, what is remembered, what is decided
-    frozen        a value with other fields
+    frozen        values made of fields, and the same with other fields
     nodes         what watches.yaml is made of; configuration: what has been read of it
     urls          one form of a URL: for robots.txt, for the request, for its validators
 

@@ -9,25 +9,24 @@ edit, with the checkers as arguments.
 
 from __future__ import annotations
 
-import collections.abc
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from pagewatch import document, keys, top_level, values
+from pagewatch import document, keys, nodes, top_level, values
 from pagewatch.configuration import SHORTEST_SECRET, Configuration, Place, line
 from pagewatch.environment import Used, fill, secrets, without_password
 from pagewatch.errors import ConfigError
 from pagewatch.frozen import dataclass, field, replace
 from pagewatch.keys import Entry
 from pagewatch.model import STDOUT, Problem, Watch, split_attribute
-from pagewatch.nodes import Broken, Mapping, Node, Scalar, Sequence, Wrong
+from pagewatch.nodes import Broken, Node, Scalar, Wrong
 
 PLAIN = re.compile(r"[#.]?[A-Za-z][A-Za-z0-9_-]{0,99}")
 NOBODY = "no target is left that can be used, so nobody would be told: mend one of them, or take notify out"
 NO_WATCHES = "there are no watches: add watches: and below it a list, each with a name and a url"
 
 
-def load(data: bytes, *, file: str, environment: collections.abc.Mapping[str, str]) -> Configuration:
+def load(data: bytes, *, file: str, environment: Mapping[str, str]) -> Configuration:
     """Everything in the file, read and checked. `file` is its name in messages. Raises ConfigError."""
     used = Used()
     try:
@@ -128,7 +127,7 @@ def _defaults(node: Node | None, declared: frozenset[str]) -> Entry:
     if node is None or (isinstance(node, Scalar) and values.is_null(node) and not node.comment):
         return Entry()
     try:
-        mapping = Mapping(values.entries("defaults", node, "a mapping of keys of a watch"), node.line, False)
+        mapping = nodes.Mapping(values.entries("defaults", node, "a mapping of keys of a watch"), node.line, False)
     except Wrong as wrong:
         return Entry(problems=list(wrong.problems))
     entry = keys.read(mapping, declared)
@@ -157,14 +156,14 @@ class _Found:
             return [Problem(node.line if node else 0, NO_WATCHES)]
         if isinstance(node, Broken):
             return [Problem(node.line, f"watches: {node.message}")]
-        if not isinstance(node, Sequence):
+        if not isinstance(node, nodes.Sequence):
             return [Problem(node.line, "watches must be a list: begin each watch with a dash, - name: …")]
         fatal = [problem for number, item in enumerate(node.items, 1) for problem in self._read(item, number)]
         return fatal if node.items else [Problem(node.line, NO_WATCHES)]
 
     def _read(self, node: Node, number: int) -> Iterator[Problem]:
         """One watch; yields what makes the whole file doubtful: that its name is another's."""
-        if not isinstance(node, Mapping):
+        if not isinstance(node, nodes.Mapping):
             self._refuse(node, number)
             return
         entry = keys.combine(keys.read(node, self.declared), self.defaults, node.line)
@@ -190,7 +189,7 @@ class _Found:
         self.problems.append(Problem(node.line, message, self.names[-1], url))
 
 
-def _places(watch: Watch, given: collections.abc.Mapping[str, Node], url: str) -> Iterator[Place]:
+def _places(watch: Watch, given: Mapping[str, Node], url: str) -> Iterator[Place]:
     """The selectors and paths of a watch. In JSON, fields are paths, and key and ignore are names of members."""
     is_json = watch.source == "json" or bool(watch.path)
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
+from pagewatch import nodes
 from pagewatch.errors import ConfigError
 from pagewatch.frozen import dataclass, field
 from pagewatch.model import Target, Watch
-from pagewatch.nodes import Broken, Node, Scalar, Sequence
-from pagewatch.nodes import Mapping as MappingNode
+from pagewatch.nodes import Broken, Node, Scalar
 from pagewatch.urls import credentials
 
 VARIABLE = re.compile(r"\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?")
@@ -90,10 +90,11 @@ def fill(node: Node, environment: Mapping[str, str], used: Used, level: int = 0)
         return _filled(node, environment, used) if "${" in node.text else node
     if level == LEVELS or isinstance(node, Broken):
         return node
-    if isinstance(node, Sequence):
-        return Sequence(tuple([fill(item, environment, used, level + 1) for item in node.items]), node.line, node.flow)
+    if isinstance(node, nodes.Sequence):
+        items = tuple([fill(item, environment, used, level + 1) for item in node.items])
+        return nodes.Sequence(items, node.line, node.flow)
     entries = tuple([(key, fill(value, environment, used, level + 1)) for key, value in node.entries])
-    return MappingNode(entries, node.line, node.flow)
+    return nodes.Mapping(entries, node.line, node.flow)
 
 
 def _filled(scalar: Scalar, environment: Mapping[str, str], used: Used) -> Node:

@@ -50,7 +50,7 @@ class Request:
 
     url: str = field(repr=False)
     user_agent: str
-    validators: Validators = field(default=NO_VALIDATORS)
+    validators: Validators = NO_VALIDATORS
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     body: bytes | None = field(default=None, repr=False)
     body_type: str = ""

@@ -18,7 +18,7 @@ from pagewatch.model import Settings, Watch
 from pagewatch.nodes import Scalar
 from pagewatch.records import decode, dumps, encode
 
-FILE = "watches.txt"  # of nothing that is not in watches.yaml: no one need keep a damaged one
+FILE = "watches.txt"  # nothing but what watches.yaml says: no one need keep a damaged one
 
 Environment = Mapping[str, str]
 
@@ -27,20 +27,21 @@ class _NotKept(Exception):
     """A text that must not be kept, and does not stand in watches.yaml as it is."""
 
 
-def text(read: Configuration, digest: str, data: bytes, environment: Environment) -> bytes | None:
+def text(configuration: Configuration, digest: str, data: bytes, environment: Environment) -> bytes | None:
     """To be kept of what was read from `data`; None where that cannot be done: there are problems in it, a body, or a
     secret that is written in another way than it is used."""
-    if read.problems or any(watch.body is not None for watch in read.watches):
+    if configuration.problems or any(watch.body is not None for watch in configuration.watches):
         return None
     head = {
         "digest": digest,
-        "variables": sorted(read.variables),
-        "declared": read.declared,
-        "lines": [watch.line for watch in read.watches],
+        "variables": sorted(configuration.variables),
+        "declared": configuration.declared,
+        "lines": [watch.line for watch in configuration.watches],
     }
     try:
         settings, *watches = [
-            dumps(_without(encode(value), read, data, environment)) for value in (read.settings, *read.watches)
+            dumps(_without_secrets(encode(value), configuration, data, environment))
+            for value in (configuration.settings, *configuration.watches)
         ]
     except _NotKept:
         return None
@@ -48,18 +49,21 @@ def text(read: Configuration, digest: str, data: bytes, environment: Environment
     return b"%08x\n%s" % (zlib.crc32(body), body)
 
 
-def _without(value: Any, read: Configuration, data: bytes, environment: Environment) -> Any:
+def _without_secrets(value: Any, configuration: Configuration, data: bytes, environment: Environment) -> Any:
     """The value with the places of texts in the place of those that have a secret in them."""
     if isinstance(value, dict):
-        return {key: _without(part, read, data, environment) for key, part in value.items()}
+        return {key: _without_secrets(part, configuration, data, environment) for key, part in value.items()}
     if isinstance(value, list):
-        return [_without(part, read, data, environment) for part in value]
-    long_enough = (secret for secret in read.secrets if len(secret) >= SHORTEST_SECRET)
-    if not isinstance(value, str) or not (value in read.written or any(secret in value for secret in long_enough)):
+        return [_without_secrets(part, configuration, data, environment) for part in value]
+    if not isinstance(value, str):
         return value
-    written = read.written.get(value, value).encode()
-    place = {"at": [data.find(written), len(written)]}
-    if place["at"][0] < 0 or _there(place, data, environment) != value:
+    long_enough = (secret for secret in configuration.secrets if len(secret) >= SHORTEST_SECRET)
+    if value not in configuration.written and not any(secret in value for secret in long_enough):
+        return value
+    written = configuration.written.get(value, value).encode()
+    start = data.find(written)
+    place = {"at": [start, len(written)]}
+    if start < 0 or _there(place, data, environment) != value:
         raise _NotKept
     return place
 

@@ -229,7 +229,7 @@ class Memory(Facts):
     # -- what the history has not got yet
 
     def record(self, event: Event) -> None:
-        """To be written into the history. A look that found nothing new is not saved as long as that works."""
+        """To be written into the history. A look that found nothing new is saved only if that fails."""
         if event.outcome in NOTHING_NEW and not event.detail:
             self._looks.append(event)
         else:

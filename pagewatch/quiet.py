@@ -36,9 +36,7 @@ class Row(NamedTuple):
     sleeps: bool
 
 
-ROWS = frozenset(
-    (str, str, str, next_check, due, int, bool) for next_check in (str, type(None)) for due in (int, float)
-)
+ROWS = frozenset((str, str, str, next_check, float, int, bool) for next_check in (str, type(None)))  # types of values
 
 
 def status(arguments: list[str], folder_of_script: str, environment: Mapping[str, str]) -> int | None:

@@ -1,5 +1,5 @@
-"""From the options of a call to what the run stands on: what earlier runs have kept of the configuration, the digests
-by which it is known, and the way to print."""
+"""From the options of a call to what the run stands on: what earlier runs have kept of the configuration, the digest by
+which it is known, and the way to print."""
 
 from __future__ import annotations
 
@@ -27,27 +27,31 @@ def kept_configuration(options: Namespace, awake_at: datetime | None = None) -> 
     With `awake_at` it is without the watches that will not be due then, as far as the last run's note knows: their rows
     are `options.asleep`.
     """
-    path, state = str(options.config), str(options.state)
+    path = str(options.config)
     options.files = quiet.files_digest(path)
-    note = None if awake_at is None else quiet.read(state, path, options.environment, awake_at.timestamp())
-    rows = [quiet.Row(*row) for row in note["rows"]] if note is not None else []
-    asleep = tuple([row for row in rows if row.sleeps and awake_at is not None and awake_at.timestamp() < row.due])
+    asleep = () if awake_at is None else _asleep(options, awake_at.timestamp())
     try:
         text, data = (options.state / kept.FILE).read_bytes(), options.config.read_bytes()
     except OSError:
         return None
-    found = kept.read(text, partial(_digest, options), data, environment_of(options), {row.line for row in asleep})
+    found = kept.read(text, partial(digest, options), data, environment_of(options), {row.line for row in asleep})
     if found is None or quiet.files_digest(path) != options.files:  # edited meanwhile
         return None
     options.asleep, options.secrets = asleep, found.secrets
     return replace(found, names=(*found.names, *(row.watch for row in asleep)))
 
 
+def _asleep(options: Namespace, now: float) -> tuple[quiet.Row, ...]:
+    note = quiet.read(str(options.state), str(options.config), options.environment, now)
+    rows = [quiet.Row(*row) for row in note["rows"]] if note is not None else []
+    return tuple([row for row in rows if row.sleeps and now < row.due])
+
+
 def keep(options: Namespace, configuration: Configuration) -> None:
     """For the next runs, what has just been read. What cannot be written is no loss: it will be read again."""
-    with suppress(OSError):
+    with suppress(OSError, ConfigError):
         data = options.config.read_bytes()
-        text = kept.text(configuration, digest(options, configuration), data, environment_of(options))
+        text = kept.text(configuration, digest(options, configuration.variables), data, environment_of(options))
         if text is not None and quiet.files_digest(str(options.config)) == options.files:
             path = options.state / kept.FILE
             path.touch(mode=0o600)
@@ -78,18 +82,9 @@ def _dot_env(options: Namespace) -> Mapping[str, str]:
     return read_environment_file(data)
 
 
-def read_digest(options: Namespace, configuration: Configuration) -> str:
-    """Of what was read."""
-    return quiet.digest(options.files, sorted(configuration.variables), options.environment)
-
-
-def digest(options: Namespace, configuration: Configuration) -> str:
-    """Of all that decides what the configuration is, and whether it is good: what was read, this program, and the
-    folder of installed packages."""
-    return _digest(options, configuration.variables)
-
-
-def _digest(options: Namespace, variables: Iterable[str]) -> str:
+def digest(options: Namespace, variables: Iterable[str]) -> str:
+    """Of all that decides what the configuration is, and whether it is good: the files that it is read from, the
+    variables that they name, this program, and the folder of installed packages."""
     folders = (Path(sysconfig.get_paths()["purelib"]), Path(__file__).parent)
     changed = " ".join(str(folder.stat().st_mtime_ns) for folder in folders)
     return f"{quiet.digest(options.files, sorted(variables), options.environment)} {VERSION} {changed}"

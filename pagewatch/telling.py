@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from pagewatch import notices, output, quiet, schedule, setup
+from pagewatch import notices, output, quiet, schedule
 from pagewatch.configuration import Configuration
 from pagewatch.frozen import replace
 from pagewatch.model import STDOUT, Result, Watch
@@ -104,7 +104,7 @@ def leave_note(this: Run, configuration: Configuration, status: int) -> None:
     """For the next runs (`quiet`): when each watch will be due, and what they print and return while none is."""
     if status > 1 or this.settings.ping:
         return
-    now = this.options.clock()
+    now, variables = this.options.clock(), sorted(configuration.variables)
     rows = [_row(this, watch, now) for watch in this.watches]
     rows = sorted([*rows, *this.options.asleep], key=lambda row: row.line)
     style, outbox = replace(this.style, form="json"), this.deliverable()
@@ -115,7 +115,7 @@ def leave_note(this: Run, configuration: Configuration, status: int) -> None:
         until.append(now.timestamp())
     quiet.write(
         str(this.options.state),
-        (setup.read_digest(this.options, configuration), sorted(configuration.variables)),
+        (quiet.digest(this.options.files, variables, this.options.environment), variables),
         (now.timestamp(), min(until, default=now.timestamp())),
         status,
         (json.loads(output.row(Result("", "", "not-due"), style)), rows, json.loads(summary)),

@@ -7,17 +7,16 @@ of it.
 
 from __future__ import annotations
 
-import collections.abc
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from pagewatch import request_keys, values
+from pagewatch import nodes, request_keys, values
 from pagewatch.frozen import dataclass, field
 from pagewatch.keys import TOP_LEVEL, known_targets, unknown_key
 from pagewatch.model import VERSION, Settings, Target
-from pagewatch.nodes import Broken, Mapping, Node, Scalar, Wrong
+from pagewatch.nodes import Broken, Node, Scalar, Wrong
 from pagewatch.request_keys import TOKEN
 
 PRODUCT = "pagewatch"
@@ -37,7 +36,7 @@ class Targets:
     problems: Problems = field(default_factory=list)
 
 
-def split(root: Mapping) -> tuple[dict[str, Node], Problems]:
+def split(root: nodes.Mapping) -> tuple[dict[str, Node], Problems]:
     """The nodes of the known keys, and what is wrong with the others."""
     known = {key.text: node for key, node in root.entries if key.text in TOP_LEVEL}
     problems = [
@@ -48,7 +47,7 @@ def split(root: Mapping) -> tuple[dict[str, Node], Problems]:
     return known, problems
 
 
-def read(top: collections.abc.Mapping[str, Node]) -> tuple[Settings, Targets, Problems]:
+def read(top: Mapping[str, Node]) -> tuple[Settings, Targets, Problems]:
     """The settings with the usable targets, all targets, and what is wrong with the other keys."""
     problems: Problems = []
     targets = Targets()
@@ -110,7 +109,7 @@ def _alert(key: str, node: Node, targets: Targets) -> tuple[str, ...]:
 
 def _read_targets(key: str, node: Node, targets: Targets) -> None:
     """A mapping of names and URLs, a list of URLs, or one URL. Without names a target is called after its service."""
-    if isinstance(node, Mapping):
+    if isinstance(node, nodes.Mapping):
         for name, child in node.entries:
             _read_target(name.text, name.line, child, targets)
         return

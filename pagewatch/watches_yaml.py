@@ -20,7 +20,3 @@ def read(options: Namespace) -> Configuration:
     configuration = config.load(data, file=path.name, environment=setup.environment_of(options))
     options.secrets = configuration.secrets
     return configuration
-
-
-def needs_checkers(configuration: Configuration) -> bool:
-    return config.needs_checkers(configuration)

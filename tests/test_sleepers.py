@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
@@ -46,12 +47,16 @@ def test_a_note_nested_without_end_is_no_note(program: Program, site: Site) -> N
     assert program("check").returncode == 0
 
 
-def read(program: Program, *arguments: str) -> list[str]:
-    """The names of the watches that the next run would read."""
+def options_of(program: Program, *arguments: str) -> Namespace:
     command = [*arguments, "--config", str(program.config), "--state", str(program.state)]
     options = commandline.parse(command, PROJECT)
     options.clock, options.environment = program.clock, {}
-    memory = state.read_memory(program.state, program.clock())
+    return options
+
+
+def read(program: Program, *arguments: str) -> list[str]:
+    """The names of the watches that the next run would read."""
+    options, memory = options_of(program, *arguments), state.read_memory(program.state, program.clock())
     return [watch.name for watch in monitor.configured(options, memory).watches]
 
 
@@ -92,6 +97,17 @@ def test_an_edit_is_looked_at_at_once(program: Program, site: Site) -> None:
     assert read(program) == ["First", "Price", "Hourly"]
     program()
     assert program.record("Price")["baseline"]["extract"]["text"] == "Shop"
+
+
+def test_an_edit_during_the_run_does_not_keep_the_feed_from_being_written(program: Program, site: Site) -> None:
+    program(config=three(site))
+    program.clock.forward(HOUR)
+    options, memory = options_of(program), state.read_memory(program.state, program.clock())
+    watches = monitor.configured(options, memory).watches
+    assert [row.watch for row in options.asleep] == ["First", "Price"]
+    (program.config.parent / ".env").write_text("no variable\n", encoding="utf-8")
+    monitor.publish(options, memory, watches, str, program.clock())
+    assert (program.state / "changes.atom").is_file()
 
 
 def test_an_edit_that_could_not_be_looked_at_is_read_again(program: Program, site: Site) -> None:

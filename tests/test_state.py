@@ -370,7 +370,7 @@ def test_a_state_gone_from_among_its_companions_stops_every_run(tmp_path: Path, 
 
 
 def test_what_is_no_memory_does_not_keep_a_first_run_from_its_start(tmp_path: Path) -> None:
-    for name in ("README.md", "lock", "state.json.tmp", "report.html", "quiet.txt", "error-20260302.txt"):
+    for name in ("README.md", "lock", "state.json.tmp", "report.html", "quiet.txt", "watches.txt", "error-1.txt"):
         (tmp_path / name).write_bytes(b"x")
     assert open_memory(tmp_path, NOW).watches.values() == ()
 

@@ -1,4 +1,4 @@
-"""Values that tests start from: short to write, complete, changed with `dataclasses.replace`."""
+"""Values that tests start from: short to write, complete, changed with `frozen.replace`."""
 
 from __future__ import annotations
 
