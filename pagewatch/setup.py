@@ -20,6 +20,8 @@ from pagewatch.errors import ConfigError, reason
 from pagewatch.frozen import replace
 from pagewatch.model import VERSION
 
+HERE = Path(__file__).parent
+
 
 def kept_configuration(options: Namespace, awake_at: datetime | None = None) -> Configuration | None:
     """What an earlier run has read and found good, if it would be the same now; watches.yaml itself need not be read.
@@ -34,8 +36,11 @@ def kept_configuration(options: Namespace, awake_at: datetime | None = None) -> 
         text, data = (options.state / kept.FILE).read_bytes(), options.config.read_bytes()
     except OSError:
         return None
-    found = kept.read(text, partial(digest, options), data, environment_of(options), {row.line for row in asleep})
-    if found is None or quiet.files_digest(path) != options.files:  # edited meanwhile
+    environment = environment_of(options)
+    if quiet.files_digest(path) != options.files:  # edited meanwhile
+        return None
+    found = kept.read(text, partial(digest, options), data, environment, {row.line for row in asleep})
+    if found is None:
         return None
     options.asleep, options.secrets = asleep, found.secrets
     return replace(found, names=(*found.names, *(row.watch for row in asleep)))
@@ -50,9 +55,11 @@ def _asleep(options: Namespace, now: float) -> tuple[quiet.Row, ...]:
 def keep(options: Namespace, configuration: Configuration) -> None:
     """For the next runs, what has just been read. What cannot be written is no loss: it will be read again."""
     with suppress(OSError, ConfigError):
-        data = options.config.read_bytes()
-        text = kept.text(configuration, digest(options, configuration.variables), data, environment_of(options))
-        if text is not None and quiet.files_digest(str(options.config)) == options.files:
+        data, environment = options.config.read_bytes(), environment_of(options)
+        if quiet.files_digest(str(options.config)) != options.files:  # edited meanwhile
+            return
+        text = kept.text(configuration, digest(options, configuration.variables), data, environment)
+        if text is not None:
             path = options.state / kept.FILE
             path.touch(mode=0o600)
             path.write_bytes(text)
@@ -85,9 +92,10 @@ def _dot_env(options: Namespace) -> Mapping[str, str]:
 def digest(options: Namespace, variables: Iterable[str]) -> str:
     """Of all that decides what the configuration is, and whether it is good: the files that it is read from, the
     variables that they name, this program, and the folder of installed packages."""
-    folders = (Path(sysconfig.get_paths()["purelib"]), Path(__file__).parent)
-    changed = " ".join(str(folder.stat().st_mtime_ns) for folder in folders)
-    return f"{quiet.digest(options.files, sorted(variables), options.environment)} {VERSION} {changed}"
+    packages = Path(sysconfig.get_paths()["purelib"]).stat().st_mtime_ns
+    program = sum(module.stat().st_mtime_ns for module in os.scandir(HERE) if module.name.endswith(".py"))
+    read = quiet.digest(options.files, sorted(variables), options.environment)
+    return f"{read} {VERSION} {program} {packages}"
 
 
 def style_of(options: Namespace, secrets: Iterable[str] = ()) -> output.Style:
