@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from pagewatch.configuration import SHORTEST_SECRET, Configuration
@@ -28,19 +30,16 @@ class _NotKept(Exception):
 
 
 def text(read: Configuration, digest: str, data: bytes, environment: Environment) -> bytes | None:
-    """To be kept of what was read from `data`; None where that cannot be done: there are problems in it, a body, or a
-    secret that is written in another way than it is used."""
-    if read.problems or any(watch.body is not None for watch in read.watches):
+    """To be kept of what was read from `data`; None where that cannot be done: there are problems in it, a body, two
+    watches on one line, by which they are known, or a secret that is written in another way than it is used."""
+    lines = [watch.line for watch in read.watches]
+    if read.problems or len(set(lines)) < len(lines) or any(watch.body is not None for watch in read.watches):
         return None
-    head = {
-        "digest": digest,
-        "variables": sorted(read.variables),
-        "declared": read.declared,
-        "lines": [watch.line for watch in read.watches],
-    }
+    head = {"digest": digest, "variables": sorted(read.variables), "declared": read.declared, "lines": lines}
+    is_secret, place_of = _known_secrets(read), partial(_place_of, read.written, data, environment)
     try:
         settings, *watches = [
-            dumps(_without(encode(value), read, data, environment)) for value in (read.settings, *read.watches)
+            dumps(_without(encode(value), is_secret, place_of)) for value in (read.settings, *read.watches)
         ]
     except _NotKept:
         return None
@@ -48,16 +47,34 @@ def text(read: Configuration, digest: str, data: bytes, environment: Environment
     return b"%08x\n%s" % (zlib.crc32(body), body)
 
 
-def _without(value: Any, read: Configuration, data: bytes, environment: Environment) -> Any:
+def _known_secrets(read: Configuration) -> Callable[[str], bool]:
+    """Whether a text has a secret in it. They are looked for by their beginnings: there may be some for each watch."""
+    starting: dict[str, list[str]] = defaultdict(list)
+    for secret in read.secrets:
+        if len(secret) >= SHORTEST_SECRET:
+            starting[secret[:SHORTEST_SECRET]].append(secret)
+
+    def is_secret(text: str) -> bool:
+        if text in read.secrets or text in read.written:
+            return True
+        places = ((at, text[at : at + SHORTEST_SECRET]) for at in range(len(text)))
+        return any(text.startswith(secret, at) for at, start in places for secret in starting.get(start, ()))
+
+    return is_secret
+
+
+def _without(value: Any, is_secret: Callable[[str], bool], place_of: Callable[[str], dict[str, Any]]) -> Any:
     """The value with the places of texts in the place of those that have a secret in them."""
     if isinstance(value, dict):
-        return {key: _without(part, read, data, environment) for key, part in value.items()}
+        return {key: _without(part, is_secret, place_of) for key, part in value.items()}
     if isinstance(value, list):
-        return [_without(part, read, data, environment) for part in value]
-    long_enough = (secret for secret in read.secrets if len(secret) >= SHORTEST_SECRET)
-    if not isinstance(value, str) or not (value in read.written or any(secret in value for secret in long_enough)):
-        return value
-    written = read.written.get(value, value).encode()
+        return [_without(part, is_secret, place_of) for part in value]
+    return place_of(value) if isinstance(value, str) and is_secret(value) else value
+
+
+def _place_of(known: Mapping[str, str], data: bytes, environment: Environment, value: str) -> dict[str, Any]:
+    """Where a text is written; `known` are those with a ${NAME} in them, by what they became."""
+    written = known.get(value, value).encode()
     place = {"at": [data.find(written), len(written)]}
     if place["at"][0] < 0 or _there(place, data, environment) != value:
         raise _NotKept
@@ -84,7 +101,7 @@ def read(
     """The configuration, without the watches of the lines `asleep`; None where another was kept, or a damaged one.
     `digest` is that of now, by the variables which the file names; `data` is the file."""
     check, _, body = kept.partition(b"\n")
-    if check != b"%08x" % zlib.crc32(body):
+    if not body or check != b"%08x" % zlib.crc32(body):
         return None
     head, settings, *rows = body.split(b"\n")
     known = json.loads(head)

@@ -34,10 +34,13 @@ def kept_configuration(options: Namespace, awake_at: datetime | None = None) -> 
     asleep = tuple([row for row in rows if row.sleeps and awake_at is not None and awake_at.timestamp() < row.due])
     try:
         text, data = (options.state / kept.FILE).read_bytes(), options.config.read_bytes()
-    except OSError:
+        environment = environment_of(options)
+    except (OSError, ConfigError):  # which is said when watches.yaml is read
         return None
-    found = kept.read(text, partial(_digest, options), data, environment_of(options), {row.line for row in asleep})
-    if found is None or quiet.files_digest(path) != options.files:  # edited meanwhile
+    if quiet.files_digest(path) != options.files:  # edited meanwhile: texts are in other places
+        return None
+    found = kept.read(text, partial(_digest, options), data, environment, {row.line for row in asleep})
+    if found is None:
         return None
     options.asleep, options.secrets = asleep, found.secrets
     return replace(found, names=(*found.names, *(row.watch for row in asleep)))
