@@ -31,9 +31,9 @@ _DATE_FORMS = tuple(
 )
 _DIGITS = re.compile(r"[0-9]+")
 _NEXT_FIELD = re.compile(r"\n(?![ \t])")
-_FOLD = re.compile(r"[ \t]*[\r\n]+[ \t]*")  # RFC 9112 §5.2
+_FOLD = re.compile(r"[\r\n]+")  # RFC 9112 §5.2
 _SENDABLE = re.compile(rf"(?!\*\Z|[ \t])[\t -~\x80-\xff]{{1,{LONGEST_TAG}}}(?<![ \t])")
-_DIRECTIVE = re.compile(r'\s*([^\s=,"]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^,]*))?[^,]*(?:,|$)', re.ASCII)
+_DIRECTIVE = re.compile(r'([^\s=,"]+)\s*(?:=\s*("(?:[^"\\]|\\.)*"|[^,]*))?[^,]*(?:,|$)', re.ASCII)
 _TYPE = re.compile(r"[\w!#$&^.+*-]+/[\w!#$&^.+*-]+", re.ASCII)
 _PARAMETER = re.compile(r""";\s*charset\s*=\s*("[^"]*"|'[^']*'|[^;,]*)""", re.ASCII | re.IGNORECASE)
 
@@ -53,7 +53,8 @@ class Fields:
     def __init__(self, lines: Iterable[tuple[str, str]]) -> None:
         self._lines: dict[str, list[str]] = {}
         for name, value in lines:
-            self._lines.setdefault(name.lower(), []).append(_FOLD.sub(" ", value).strip(" \t\r\n"))
+            unfolded = " ".join([part.strip(" \t") for part in _FOLD.split(value)])
+            self._lines.setdefault(name.lower(), []).append(unfolded.strip(" \t"))
 
     def lines(self, name: str) -> Sequence[str]:
         """The values of all lines of that name; outer white space is no part of them (RFC 9110 §5.5)."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from pagewatch.configuration import SHORTEST_SECRET, Configuration
-from pagewatch.environment import Used, fill, secrets
+from pagewatch.environment import USER_PART, Used, fill, secrets
 from pagewatch.model import Settings, Watch
 from pagewatch.nodes import Scalar
 from pagewatch.records import decode, dumps, encode
@@ -28,42 +30,55 @@ class _NotKept(Exception):
 
 
 def text(configuration: Configuration, digest: str, data: bytes, environment: Environment) -> bytes | None:
-    """To be kept of what was read from `data`; None where that cannot be done: there are problems in it, a body, or a
-    secret that is written in another way than it is used."""
-    if configuration.problems or any(watch.body is not None for watch in configuration.watches):
+    """To be kept of what was read from `data`; None where that cannot be done: there are problems in it, a body, two
+    watches on one line, by which they are known, or a secret that is written in another way than it is used."""
+    watches = configuration.watches
+    lines = [watch.line for watch in watches]
+    if configuration.problems or len(set(lines)) < len(lines) or any(watch.body is not None for watch in watches):
         return None
-    head = {
-        "digest": digest,
-        "variables": sorted(configuration.variables),
-        "declared": configuration.declared,
-        "lines": [watch.line for watch in configuration.watches],
-    }
+    variables, declared = sorted(configuration.variables), configuration.declared
+    head = {"digest": digest, "variables": variables, "declared": declared, "lines": lines}
+    is_secret, place_of = _known_secrets(configuration), partial(_place_of, configuration.written, data, environment)
     try:
-        settings, *watches = [
-            dumps(_without_secrets(encode(value), configuration, data, environment))
-            for value in (configuration.settings, *configuration.watches)
-        ]
+        rows = [dumps(_without(encode(value), is_secret, place_of)) for value in (configuration.settings, *watches)]
     except _NotKept:
         return None
-    body = b"\n".join([dumps(head), settings, *watches])
+    body = b"\n".join([dumps(head), *rows])
     return b"%08x\n%s" % (zlib.crc32(body), body)
 
 
-def _without_secrets(value: Any, configuration: Configuration, data: bytes, environment: Environment) -> Any:
+def _known_secrets(configuration: Configuration) -> Callable[[str], bool]:
+    """Whether a text has a secret in it. They are looked for by their beginnings: there may be some for each watch."""
+    starting: dict[str, list[str]] = defaultdict(list)
+    for secret in configuration.secrets:
+        if len(secret) >= SHORTEST_SECRET:
+            starting[secret[:SHORTEST_SECRET]].append(secret)
+
+    def is_secret(text: str) -> bool:
+        if text in configuration.secrets or text in configuration.written or USER_PART.match(text):
+            return True
+        places = ((at, text[at : at + SHORTEST_SECRET]) for at in range(len(text)))
+        return bool(starting) and any(
+            text.startswith(secret, at) for at, start in places for secret in starting.get(start, ())
+        )
+
+    return is_secret
+
+
+def _without(value: Any, is_secret: Callable[[str], bool], place_of: Callable[[str], dict[str, Any]]) -> Any:
     """The value with the places of texts in the place of those that have a secret in them."""
     if isinstance(value, dict):
-        return {key: _without_secrets(part, configuration, data, environment) for key, part in value.items()}
+        return {key: _without(part, is_secret, place_of) for key, part in value.items()}
     if isinstance(value, list):
-        return [_without_secrets(part, configuration, data, environment) for part in value]
-    if not isinstance(value, str):
-        return value
-    long_enough = (secret for secret in configuration.secrets if len(secret) >= SHORTEST_SECRET)
-    if value not in configuration.written and not any(secret in value for secret in long_enough):
-        return value
-    written = configuration.written.get(value, value).encode()
-    start = data.find(written)
-    place = {"at": [start, len(written)]}
-    if start < 0 or _there(place, data, environment) != value:
+        return [_without(part, is_secret, place_of) for part in value]
+    return place_of(value) if isinstance(value, str) and is_secret(value) else value
+
+
+def _place_of(known: Mapping[str, str], data: bytes, environment: Environment, value: str) -> dict[str, Any]:
+    """Where a text is written; `known` are those with a ${NAME} in them, by what they became."""
+    written = known.get(value, value).encode()
+    place = {"at": [data.find(written), len(written)]}
+    if place["at"][0] < 0 or _there(place, data, environment) != value:
         raise _NotKept
     return place
 
@@ -88,7 +103,7 @@ def read(
     """The configuration, without the watches of the lines `asleep`; None where another was kept, or a damaged one.
     `digest` is that of now, by the variables which the file names; `data` is the file."""
     check, _, body = kept.partition(b"\n")
-    if check != b"%08x" % zlib.crc32(body):
+    if not body or check != b"%08x" % zlib.crc32(body):
         return None
     head, settings, *rows = body.split(b"\n")
     known = json.loads(head)

@@ -34,10 +34,10 @@ def kept_configuration(options: Namespace, awake_at: datetime | None = None) -> 
     asleep = () if awake_at is None else _asleep(options, awake_at.timestamp())
     try:
         text, data = (options.state / kept.FILE).read_bytes(), options.config.read_bytes()
-    except OSError:
+        environment = environment_of(options)
+    except (OSError, ConfigError):  # which is said when watches.yaml is read
         return None
-    environment = environment_of(options)
-    if quiet.files_digest(path) != options.files:  # edited meanwhile
+    if quiet.files_digest(path) != options.files:  # edited meanwhile: texts are in other places
         return None
     found = kept.read(text, partial(digest, options), data, environment, {row.line for row in asleep})
     if found is None:

@@ -13,7 +13,7 @@ import monitor
 from pagewatch import commandline, state
 from tests.process import PROJECT
 from tests.program import Program, configuration, ok, price
-from tests.site import Site, answer
+from tests.site import Line, Site, answer
 from tests.values import DAY, HOUR
 
 EVERY_HOUR = {"name": "Hourly", "every": "1h"}
@@ -79,6 +79,29 @@ def test_only_what_may_be_due_is_read_and_looked_at(program: Program, site: Site
     assert read(program) == ["First", "Price", "Hourly"]
     site.script("/p", ok("17 dollars"))
     assert "Price: 20 dollars → 17 dollars" in program().stdout
+
+
+def test_of_watches_on_one_line_each_is_looked_at_when_it_is_due(program: Program, site: Site) -> None:
+    site.script("/q", ok("20 dollars"), ok("18 dollars"))
+    watches = [price(site), {**price(site, url=f"{site.url}/q"), **EVERY_HOUR}]
+    program(config=f"gap: 0s\nwatches: {json.dumps(watches)}\n")
+    program.clock.forward(HOUR)
+    assert "Hourly: 20 dollars → 18 dollars" in program().stdout
+
+
+def test_an_env_file_that_is_spoilt_meanwhile_does_not_end_the_run(program: Program, site: Site) -> None:
+    """The feed of changes has those of all watches, for which what was kept is read once more."""
+    program(config=three(site))
+    program.clock.forward(HOUR)
+
+    def spoil(line: Line) -> None:
+        (program.config.parent / ".env").write_text("no line of such a file\n", encoding="utf-8")
+        line.send(ok("18 dollars"))
+
+    site.script("/q", spoil)
+    run = program()
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "18 dollars" in (program.state / state.FEED).read_text(encoding="utf-8")
 
 
 def test_all_are_counted_and_remembered(program: Program, site: Site) -> None:
