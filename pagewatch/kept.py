@@ -8,6 +8,7 @@ may be due. It holds no secret: of a text that has one in it, it only says where
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -15,12 +16,14 @@ from functools import partial
 from typing import Any
 
 from pagewatch.configuration import SHORTEST_SECRET, Configuration
-from pagewatch.environment import USER_PART, Used, fill, secrets
+from pagewatch.environment import Used, fill, secrets
 from pagewatch.model import Settings, Watch
 from pagewatch.nodes import Scalar
 from pagewatch.records import decode, dumps, encode
 
 FILE = "watches.txt"  # nothing but what watches.yaml says: no one need keep a damaged one
+
+PASSWORD = re.compile(r"//[^/?#\s@]*:[^/?#\s]*@")  # in a URL, however short
 
 Environment = Mapping[str, str]
 
@@ -55,12 +58,10 @@ def _known_secrets(configuration: Configuration) -> Callable[[str], bool]:
             starting[secret[:SHORTEST_SECRET]].append(secret)
 
     def is_secret(text: str) -> bool:
-        if text in configuration.secrets or text in configuration.written or USER_PART.match(text):
+        if text in configuration.secrets or text in configuration.written or PASSWORD.search(text):
             return True
-        places = ((at, text[at : at + SHORTEST_SECRET]) for at in range(len(text)))
-        return bool(starting) and any(
-            text.startswith(secret, at) for at, start in places for secret in starting.get(start, ())
-        )
+        places = ((at, text[at : at + SHORTEST_SECRET]) for at in range(len(text) if starting else 0))
+        return any(text.startswith(secret, at) for at, start in places for secret in starting.get(start, ()))
 
     return is_secret
 
