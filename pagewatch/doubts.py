@@ -17,18 +17,19 @@ from pagewatch.reading import Content
 
 SHORT_PAGE = 2_000  # characters: challenge pages say little
 
-# Pages that stand before the page: where they lead, and what the services that send them write into them.
-_LOGIN_PATH = re.compile(
+# Pages that stand before the page: where they lead, and what the services that send them write into them. As text:
+# they are compiled when they are first needed, which most runs never do.
+_LOGIN_PATH = (
     r"(?i)(^|[/._-])((log|sign)[-_]?(in|on)|(user|member)?login(page)?|sso|cas|oauth2?|openid|saml2?|adfs|authori[sz]e"
     r"|authenticate|auth|consent|cookie-?wall|captcha|sessions?/new|anmelden|anmeldung|connexion|accedi|iniciar-sesion)"
     r"([/._-]|$)"
 )
-_LOGIN_HOST = re.compile(r"(?i)(login|signin|sso|auth|accounts|consent)\.")
-_CHALLENGE_TITLE = re.compile(
+_LOGIN_HOST = r"(?i)(login|signin|sso|auth|accounts|consent)\."
+_CHALLENGE_TITLE = (
     r"(?i)just a moment|attention required|checking your browser|please wait\.\.\. \||ddos-guard|robot check"
     r"|pardon our interruption|are you a (robot|human)|verify you are human|(human|bot) verification|security check"
 )
-_CHALLENGE_SOURCE = re.compile(
+_CHALLENGE_SOURCE = (
     r"/cdn-cgi/challenge-platform/|_Incapsula_Resource|captcha-delivery\.com|px-captcha|awsWafCookieDomainList"
 )
 
@@ -47,8 +48,8 @@ def _challenge(watch: Watch, content: Content) -> NoMatch | None:
     chosen = watch.select or watch.fields or watch.items or watch.path
     if not content.is_page or (chosen and not content.nothing_found):
         return None
-    known = _CHALLENGE_TITLE.search(content.title)
-    if not known and not (content.nothing_found and _CHALLENGE_SOURCE.search(content.text)):
+    known = re.search(_CHALLENGE_TITLE, content.title)
+    if not known and not (content.nothing_found and re.search(_CHALLENGE_SOURCE, content.text)):
         return None
     if len(content.visible) > SHORT_PAGE:
         return None
@@ -83,7 +84,7 @@ def _fingerprint(watch: Watch, content: Content) -> str:
 
 
 def _leads_to_login(url: SplitResult) -> bool:
-    return bool(_LOGIN_PATH.search(url.path) or _LOGIN_HOST.match(url.hostname or ""))
+    return bool(re.search(_LOGIN_PATH, url.path) or re.match(_LOGIN_HOST, url.hostname or ""))
 
 
 def _rejected(watch: Watch, content: Content) -> NoMatch | None:

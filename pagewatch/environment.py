@@ -21,9 +21,10 @@ from pagewatch.urls import credentials
 
 VARIABLE = re.compile(r"\$?\$\{(?:([A-Za-z_][A-Za-z0-9_]*)\})?")
 USER_PART = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]*@")  # up to the @: the user part may hold ${NAME}
-ASSIGNMENT = re.compile(r"(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(.*)")
-QUOTED = re.compile(r"""(?:'([^']*)'|"((?:[^"\\]|\\.)*)")[ \t]*(?:#.*)?""")
-NO_TEXT = re.compile("[\0\ud800-\udfff]")  # surrogates: how Python gives bytes of the environment that are not UTF-8
+# Patterns that few runs need are text: they are compiled when they are first met.
+ASSIGNMENT = r"(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(.*)"
+QUOTED = r"""(?:'([^']*)'|"((?:[^"\\]|\\.)*)")[ \t]*(?:#.*)?"""
+NO_TEXT = "[\0\ud800-\udfff]"  # surrogates: how Python gives bytes of the environment that are not UTF-8
 LEVELS = 4  # no key takes lists or mappings nested deeper
 
 # Request headers that say nothing about their sender; hiding their values would blot out ordinary words of pages.
@@ -55,12 +56,12 @@ def read_environment_file(data: bytes, *, file: str = ".env") -> dict[str, str]:
 
 def _assign(line: str, values: dict[str, str]) -> str:
     """Adds the line's variable to `values`, or says what is wrong with the line without showing any of it."""
-    match = ASSIGNMENT.fullmatch(line)
+    match = re.fullmatch(ASSIGNMENT, line)
     if not match:
         return "a line is NAME=value, where NAME has letters, digits and _ only"
     name, value = match.groups()
     if value[:1] in ("'", '"'):
-        quoted = QUOTED.fullmatch(value)
+        quoted = re.fullmatch(QUOTED, value)
         if not quoted:
             return f"the quotes around the value of {name} do not fit: end the value with the quote it begins with"
         value = quoted[1] if quoted[1] is not None else re.sub(r'\\(["\\])', r"\1", quoted[2])
@@ -107,7 +108,7 @@ def _filled(scalar: Scalar, environment: Mapping[str, str], used: Used) -> Node:
     if unset:
         advice = "set it in the environment, or in a file .env beside this one"
         return Broken(scalar.line, f"{unset} is not set: {advice}", scalar.written)
-    odd = ", ".join(f"${{{name}}}" for name in names if NO_TEXT.search(environment[name]))
+    odd = ", ".join(f"${{{name}}}" for name in names if re.search(NO_TEXT, environment[name]))
     if odd:
         return Broken(scalar.line, f"{odd} holds bytes that are not UTF-8", scalar.written)
     user_part = USER_PART.match(scalar.text)

@@ -21,13 +21,10 @@ FOREVER = 2**31  # seconds: what RFC 9111 §1.2.2 makes of numbers that are too 
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _TIME = r"(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
-_DATE_FORMS = tuple(
-    re.compile(form, re.ASCII | re.IGNORECASE)
-    for form in (  # RFC 9110 §5.6.7: IMF-fixdate, rfc850-date, asctime-date
-        rf"[a-z]{{3}}, (?P<day>\d\d?) (?P<month>[a-z]{{3}}) (?P<year>\d{{4}}) {_TIME} GMT",
-        rf"[a-z]{{6,9}}, (?P<day>\d\d?)-(?P<month>[a-z]{{3}})-(?P<year>\d\d) {_TIME} GMT",
-        rf"[a-z]{{3}} (?P<month>[a-z]{{3}}) +(?P<day>\d\d?) {_TIME} (?P<year>\d{{4}})",
-    )
+_DATE_FORMS = (  # RFC 9110 §5.6.7: IMF-fixdate, rfc850-date, asctime-date; compiled when first needed
+    rf"[a-z]{{3}}, (?P<day>\d\d?) (?P<month>[a-z]{{3}}) (?P<year>\d{{4}}) {_TIME} GMT",
+    rf"[a-z]{{6,9}}, (?P<day>\d\d?)-(?P<month>[a-z]{{3}})-(?P<year>\d\d) {_TIME} GMT",
+    rf"[a-z]{{3}} (?P<month>[a-z]{{3}}) +(?P<day>\d\d?) {_TIME} (?P<year>\d{{4}})",
 )
 _DIGITS = re.compile(r"[0-9]+")
 _NEXT_FIELD = re.compile(r"\n(?![ \t])")
@@ -149,7 +146,7 @@ def retry_after(fields: Fields, now: datetime) -> timedelta | None:
 def http_date(value: str, now: datetime) -> datetime | None:
     """A date in any of the three forms of RFC 9110 §5.6.7."""
     for form in _DATE_FORMS:
-        if found := form.fullmatch(value):
+        if found := re.fullmatch(form, value, re.ASCII | re.IGNORECASE):
             return _datetime(found.groupdict(), now)
     return None
 

@@ -10,7 +10,7 @@ import re
 from datetime import datetime, timedelta, timezone
 
 _WEST = timedelta(hours=12)  # behind UTC: where a day ends last
-_MOMENT = re.compile(
+_MOMENT = (  # as text: it is compiled when it is first needed
     r"(?P<year>[0-9]{4})(-(?P<month>[0-9]{2})(-(?P<day>[0-9]{2})"
     r"([Tt ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(:(?P<second>[0-9]{2})(?P<fraction>[.,][0-9]+)?)?"
     r" ?(?P<zone>[Zz]|(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2}))?)?)?)?"
@@ -23,7 +23,7 @@ def latest(lastmod: str) -> datetime | None:
     A year, month, date or minute counts to its end, fractions of a second to the next second, and what has no zone
     is local time twelve hours behind UTC.
     """
-    found = _MOMENT.fullmatch(lastmod.strip())
+    found = re.fullmatch(_MOMENT, lastmod.strip())
     if found is None:
         return None
     given = {name: int(value) for name, value in found.groupdict().items() if value and value.isdecimal()}

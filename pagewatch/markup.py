@@ -9,7 +9,6 @@ input makes this raise, recurse or fetch anything.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from functools import cached_property
@@ -40,11 +39,12 @@ _UNKNOWN = "torn-"
 _UNEXPECTED_END = "Unexpected end tag : "
 
 _XHTML = "{http://www.w3.org/1999/xhtml}"
-_REFERENCE = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{0,30};")
+# Patterns that few runs need are text: they are compiled when they are first met.
+_REFERENCE = r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{0,30};"
 _BEFORE_DOCTYPE = re.compile(r"\s*(<!--|<\?)")
 _END_OF_PAGE = re.compile(r"(?i)</(?:body|html)\s*>")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
-_NOT_XML = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_NOT_XML = "[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class _Flattened:
             self.deep = ""
 
     def data(self, text: str) -> None:
-        self.builder.data(_NOT_XML.sub("", text))
+        self.builder.data(re.sub(_NOT_XML, "", text))
 
     def close(self) -> Node:
         return self.builder.close()
@@ -213,7 +213,10 @@ def _torn(parser: Any) -> frozenset[str]:
 def _xml(text: str) -> Tree | FetchFailed:
     if declares_entities(text):
         return FetchFailed("xml-forbidden", "the document declares entities, and those are not read")
-    text = _REFERENCE.sub(lambda found: html.escape(html.unescape(found[0])), text)  # XHTML has those of HTML
+    if re.search(_REFERENCE, text):  # XHTML has those of HTML
+        from html import escape, unescape
+
+        text = re.sub(_REFERENCE, lambda found: escape(unescape(found[0])), text)
     safe = {"no_network": True, "load_dtd": False, "resolve_entities": False}
     parser = etree.XMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, **safe)
     try:

@@ -64,10 +64,11 @@ PAUSES = (  # after the first, second, … failure to deliver; the last one for 
 )
 LEAST_SLACK = timedelta(seconds=30)  # cron is never on the second: the run at the end of a pause must not just miss it
 
-BREAKS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
-STEERING = re.compile("[\u202a-\u202e\u2066-\u206f\ufff9-\ufffb]")  # bidirectional overrides and isolates; marks stay
-NO_CHARACTERS = re.compile("[\ufdd0-\ufdef\ufffe\uffff]")
+# Patterns that few runs need are text: they are compiled when they are first met.
+BREAKS = "\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]"
+CONTROLS = "[\x00-\x08\x0e-\x1f\x7f-\x9f]"
+STEERING = "[\u202a-\u202e\u2066-\u206f\ufff9-\ufffb]"  # bidirectional overrides and isolates; marks stay
+NO_CHARACTERS = "[\ufdd0-\ufdef\ufffe\uffff]"
 
 
 # ------------------------------------------------------------------------------------------------------- single notices
@@ -202,8 +203,8 @@ def harmless(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # joins a pair that came in two halves
-    text = CONTROLS.sub(" ", BREAKS.sub("\n", text))
-    return NO_CHARACTERS.sub("\ufffd", STEERING.sub("", text))
+    text = re.sub(CONTROLS, " ", re.sub(BREAKS, "\n", text))
+    return re.sub(NO_CHARACTERS, "\ufffd", re.sub(STEERING, "", text))
 
 
 def one_line(text: str, most: int = 0) -> str:
