@@ -46,7 +46,6 @@ def load(data: bytes, *, file: str, environment: Mapping[str, str]) -> Configura
     problems = sorted(found.problems + _of_file(targets.problems), key=lambda problem: problem.line)
     if fatal:
         raise ConfigError(_lines(fatal + problems, file), settings)
-    values_used = [environment[name] for name in used.names if name in environment]
     return Configuration(
         settings=settings,
         watches=tuple(found.watches),
@@ -54,7 +53,7 @@ def load(data: bytes, *, file: str, environment: Mapping[str, str]) -> Configura
         names=tuple(found.names),
         declared=targets.lines,
         variables=frozenset(used.names),
-        secrets=secrets([*values_used, settings.ping], settings.targets, found.watches),
+        secrets=secrets(used.names, environment, settings, found.watches),
         places=tuple(found.places),
         written=used.written,
     )

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from pagewatch import nodes
 from pagewatch.errors import ConfigError
 from pagewatch.frozen import dataclass, field
-from pagewatch.model import Target, Watch
+from pagewatch.model import Settings, Watch
 from pagewatch.nodes import Broken, Node, Scalar
 from pagewatch.urls import credentials
 
@@ -136,11 +136,14 @@ def without_password(url: str) -> str:
     return re.sub(r"//([^/?#@:]*):[^/?#]*@", r"//\1@", clean, count=1)
 
 
-def secrets(values: Iterable[str], targets: Iterable[Target], watches: Iterable[Watch]) -> frozenset[str]:
-    """Every text that must not be shown: values of variables and headers, targets' URLs, passwords and tokens; some of
-    them percent-encoded too, as they stand in URLs."""
+def secrets(
+    names: Iterable[str], environment: Mapping[str, str], settings: Settings, watches: Iterable[Watch]
+) -> frozenset[str]:
+    """Every text that must not be shown: values of the variables of these names and of headers, targets' URLs, the
+    ping, passwords and tokens; some of them percent-encoded too, as they stand in URLs."""
+    values = [settings.ping, *(environment[name] for name in names if name in environment)]
     found = {text for value in values for text in (value, quote(value, safe="", errors="replace"))}
-    for target in targets:
+    for target in settings.targets:
         found.update(_of_target(target.url))
     for watch in watches:
         found.update(_of_user_part(watch.url))

@@ -115,7 +115,6 @@ def read(
         b"[%s]" % b",".join([settings, *wanted]), object_hook=lambda record: _there(record, data, environment)
     )
     settings_read, watches = decode(Settings, first), tuple([decode(Watch, record) for record in others])
-    values = [environment[name] for name in known["variables"] if name in environment]
     return Configuration(
         settings=settings_read,
         watches=watches,
@@ -123,5 +122,5 @@ def read(
         names=tuple([watch.name for watch in watches]),
         declared=known["declared"],
         variables=frozenset(known["variables"]),
-        secrets=secrets([*values, settings_read.ping], settings_read.targets, watches),
+        secrets=secrets(known["variables"], environment, settings_read, watches),
     )
