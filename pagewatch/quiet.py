@@ -46,7 +46,7 @@ def status(arguments: list[str], folder_of_script: str, environment: Mapping[str
         return None
     config, folder, as_json = options
     now = time.time()
-    note = read(folder, config, environment, now)
+    note = read(folder, files_digest(config), environment, now)
     if note is None or now >= note["until"]:
         return None
     if as_json:
@@ -78,12 +78,12 @@ def _options(arguments: list[str], folder_of_script: str) -> tuple[str, str, boo
     return config, values.get("--state") or os.path.join(os.path.dirname(os.path.abspath(config)), "state"), as_json
 
 
-def read(folder: str, config: str, environment: Mapping[str, str], now: float) -> dict[str, Any] | None:
-    """The note, its values by `FIELDS`; None where there is none that counts."""
+def read(folder: str, files: str, environment: Mapping[str, str], now: float) -> dict[str, Any] | None:
+    """The note, its values by `FIELDS`; None where there is none that counts. `files` is their digest."""
     note = _note(folder)
     if note is None or now < note["from"] or note["state"] != _stamp(folder):
         return None
-    return note if note["config"] == digest(files_digest(config), note["variables"], environment) else None
+    return note if note["config"] == digest(files, note["variables"], environment) else None
 
 
 def write(

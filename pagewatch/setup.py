@@ -47,7 +47,7 @@ def kept_configuration(options: Namespace, awake_at: datetime | None = None) -> 
 
 
 def _asleep(options: Namespace, now: float) -> tuple[quiet.Row, ...]:
-    note = quiet.read(str(options.state), str(options.config), options.environment, now)
+    note = quiet.read(str(options.state), options.files, options.environment, now)
     rows = [quiet.Row(*row) for row in note["rows"]] if note is not None else []
     return tuple([row for row in rows if row.sleeps and now < row.due])
 
