@@ -12,7 +12,7 @@ from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path
 
-from pagewatch import history, recall
+from pagewatch import history, recall, setup, watches_yaml
 from pagewatch.answers import Extract
 from pagewatch.configuration import Configuration
 from pagewatch.errors import UsageError, unknown
@@ -20,6 +20,7 @@ from pagewatch.frozen import dataclass
 from pagewatch.history import Version
 from pagewatch.memory import Memory
 from pagewatch.model import Event, Problem, Told, Watch, WatchState
+from pagewatch.output import Style
 from pagewatch.state import STATE, read_memory
 from pagewatch.urls import without_login
 
@@ -60,6 +61,13 @@ class Recalled:
 
     def _waiting(self, found: Iterable[Event]) -> list[Event]:
         return [event for event in recall.waiting(self.memory, found) if event.watch_id == self.past.id]
+
+
+def versions(options: Namespace) -> tuple[Recalled, list[Version], Style]:
+    """The watch of the name that was given, what was seen of it, the oldest first, and the way to print it."""
+    configuration = watches_yaml.read(options)
+    recalled = find(options, configuration)
+    return recalled, recalled.versions(), setup.style_of(options, configuration.secrets)
 
 
 def find(options: Namespace, configuration: Configuration) -> Recalled:

@@ -124,7 +124,7 @@ STEPS: dict[str, frozenset[str]] = {
     "ping": frozenset({"connections", "fetch"}),
     "publishing": frozenset({"recall", "state"}),
     "recall": frozenset({"history"}),
-    "one_watch": frozenset({"history", "recall", "state"}),
+    "one_watch": frozenset({"history", "recall", "setup", "state", "watches_yaml"}),
     "run": frozenset({"politeness"}),
     "setup": frozenset({"quiet"}),
     "watches_yaml": frozenset({"quiet", "setup"}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-from pagewatch import changes, differences, explain, one_watch, setup, watches_yaml
+from pagewatch import changes, differences, explain, one_watch
 from pagewatch.errors import UsageError
 from pagewatch.frozen import replace
 from pagewatch.history import Version
@@ -15,9 +15,7 @@ from pagewatch.output import Style
 
 
 def run(options: Namespace) -> int:
-    configuration = watches_yaml.read(options)
-    recalled, style = one_watch.find(options, configuration), setup.style_of(options, configuration.secrets)
-    versions = recalled.versions()
+    recalled, versions, style = one_watch.versions(options)
     if not versions:
         print(style.clean(explain.no_version(recalled.past)))
         return 0

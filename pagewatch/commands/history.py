@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from pagewatch import diff, explain, one_watch, setup, watches_yaml
+from pagewatch import diff, explain, one_watch
 from pagewatch.answers import Extract
 from pagewatch.history import Version
 from pagewatch.notices import command, one_line
@@ -13,9 +13,7 @@ from pagewatch.output import LONGEST_SAID, Style
 
 
 def run(options: Namespace) -> int:
-    configuration = watches_yaml.read(options)
-    recalled, style = one_watch.find(options, configuration), setup.style_of(options, configuration.secrets)
-    versions = recalled.versions()
+    recalled, versions, style = one_watch.versions(options)
     if not versions:
         print(style.clean(explain.no_version(recalled.past)))
         return 0
