@@ -52,6 +52,7 @@ heard = [reports.get(timeout=10) for _ in range(4)]
 for report in sorted(heard, key=lambda report: report.target):
     if report.failed:
         print(report.target, report.failed[0][1])
+sys.stdin.readline()
 """
 LOGIN = "me:p%40ss%2Fword@"
 ROWS = json.loads((Path(__file__).parent / "cases" / "target_urls.json").read_text(encoding="utf-8"))
@@ -305,13 +306,19 @@ def test_a_process_with_a_slow_target_ends_at_once_and_prints_nothing(tmp_path: 
     program.write_text(PROGRAM, encoding="utf-8")
     with http_target(Answer(silent=True)) as slow, http_target(Answer(500)) as failing:
         urls = [slow.url + "?rto=15", failing.url + "?+X-Key=s3cr3t", "nonsense://s3cr3t"]
-        command = [sys.executable, str(program), *urls]
-        run = subprocess.run(
-            command, capture_output=True, text=True, timeout=10, env={**os.environ, "PYTHONPATH": str(PROJECT)}
+        run = subprocess.Popen(
+            [sys.executable, str(program), *urls],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(PROJECT)},
         )
+        slow.arrived.wait(10)  # the others may have been told of before
+        printed, complaints = run.communicate("\n", timeout=10)
         assert slow.arrived.is_set() and not slow.closing.is_set()
-    assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout.splitlines() == [
+    assert (run.returncode, complaints) == (0, "")
+    assert printed.splitlines() == [
         "1 the service answered 500",
         "2 its URL cannot be used: monitor.py doctor says why",
     ]
